@@ -60,7 +60,7 @@ def audit(
         Processes; the result does not depend on it. More than one needs a script's ``if __name__ == "__main__"``.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers run the cells instead.
-    formats : sequence of {"html", "json", "md", "junit", "sarif"}
+    formats : sequence of {"html", "json", "md", "junit", "sarif", "release", "release-json"}
     policy : PolicySpec or path, optional
         In place of the scenario's.
     baseline : Report, or path of a report.json or of its folder, optional

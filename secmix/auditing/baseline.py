@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, TypeVar
 
 from secmix.auditing import decide, worse
-from secmix.auditing.report import FAULTS, Cell, NodeSummary, Report, Since, Verdict
+from secmix.auditing.report import FAULTS, Acceptance, Cell, NodeSummary, Report, Since, Verdict
 from secmix.errors import brief
 from secmix.scenario import AcceptedSpec
 
@@ -51,7 +51,8 @@ def counted(
     known = [fault.verdict for fault in faults if fault.accepted is None and not fault.counts]
     ends = sorted({entry.until for entry in in_force if any(_names(entry, cell) for cell in cells)})
     over = [entry for entry in ended if any(_names(entry, cell) for cell in cells)]
-    report = report.model_copy(update={"sentence": report.sentence + _ended(over)})
+    acceptances = [_acceptance(e, e in ended) for e in accepted if any(_names(e, cell) for cell in cells)]
+    report = report.model_copy(update={"sentence": report.sentence + _ended(over), "accepted": acceptances})
     sentences = []
     if baseline is not None:
         sentences.append(_against_baseline(len(counting), len(known)))
@@ -72,6 +73,18 @@ def counted(
     if update["verdict"] == "no worse":
         update["headline"] = _headline(baseline is not None, known, accepting, ends)
     return report.model_copy(update=update)
+
+
+def _acceptance(entry: AcceptedSpec, ended: bool) -> Acceptance:
+    return Acceptance(
+        protocol=entry.protocol,
+        adversary=entry.adversary,
+        what=_what(entry),
+        reason=entry.reason,
+        by=entry.by,
+        until=str(entry.until),
+        ended=ended,
+    )
 
 
 def _ended(entries: Sequence[AcceptedSpec]) -> str:
@@ -198,7 +211,10 @@ def _why(entries: Sequence[AcceptedSpec], node: NodeSummary) -> str | None:
 
 
 def _reason(entries: Sequence[AcceptedSpec]) -> str | None:
-    return brief(f"{entries[0].reason} (until {entries[0].until})") if entries else None
+    if not entries:
+        return None
+    by = f"by {entries[0].by} " if entries[0].by else ""
+    return brief(f"{entries[0].reason} ({by}until {entries[0].until})")
 
 
 def _what(entry: AcceptedSpec) -> str:

@@ -347,6 +347,18 @@ def covered(cells: Iterable[Cell]) -> str:
     return " or".join(f", {text}" for text in dict.fromkeys(cell.covers for cell in cells) if text)
 
 
+class Acceptance(_Plain):
+    """Findings that somebody accepts until a day, of one protocol against one adversary."""
+
+    protocol: str
+    adversary: str
+    what: str = Field(description="What is accepted, in words")
+    reason: str
+    by: str | None = Field(default=None, description="Who accepts it; null: nobody is named")
+    until: str = Field(description="Last day on which it is accepted, as in 2030-12-31")
+    ended: bool = Field(description="Whether that day was over when the audit ran: the findings count again")
+
+
 class Report(_Plain):
     """The result of an audit."""
 
@@ -367,6 +379,7 @@ class Report(_Plain):
     findings: list[Finding]
     cells: list[Cell]
     not_tried: list[str] = Field(description="Attacks this audit did not try")
+    accepted: list[Acceptance] = Field(default_factory=list, description="What somebody accepts, and what has ended")
     scenario: dict[str, Any]
     seed: int
     source: str = Field(default="scenario.toml", description="The scenario's file, to point at in other tools")

@@ -60,7 +60,10 @@ def audit(
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core")] = 0,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run the cells on")] = None,
-    format: Annotated[str | None, typer.Option(help="Of html,json,md,junit,sarif; default html,json,md")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="Of html,json,md,junit,sarif,release (a page for a board); default html,json,md"),
+    ] = None,
     policy: Annotated[Path | None, typer.Option(help="TOML file with limits, in place of the scenario's")] = None,
     baseline: Annotated[Path | None, typer.Option(help="report.json or its folder; only what got worse counts")] = None,
     cell: Annotated[
@@ -122,7 +125,7 @@ def audit(
                 allow_code=allow_code,
                 progress=tell,
             )
-        files = [folder / reporting.FORMATS[name][0] for name in formats]
+        files = [folder / name for name in reporting.files_of(formats)]
         with console.printed():
             reporting.print_report(report, Console(), files)
     raise typer.Exit(STATUS[report.verdict])

@@ -1,4 +1,4 @@
-"""Reporting: a Report as HTML, JSON, Markdown, JUnit XML, SARIF, or on the terminal.
+"""Reporting: a Report as HTML, JSON, Markdown, JUnit XML, SARIF, a page for a board, or on the terminal.
 
 Renderers change no number and no verdict of the Report.
 """
@@ -25,6 +25,7 @@ __all__ = [
     "caveats",
     "compare",
     "direction",
+    "files_of",
     "json_schema",
     "print_changes",
     "print_report",
@@ -58,6 +59,19 @@ def _sarif(report: Report) -> str:
     return render(report)
 
 
+def _release(report: Report) -> str:
+    from secmix.reporting.formats.release_html import render
+    from secmix.reporting.release.of_report import release_page
+
+    return render(release_page(report))
+
+
+def _release_json(report: Report) -> str:
+    from secmix.reporting.release.of_report import release_page
+
+    return release_page(report).to_json()
+
+
 def _json(report: Report) -> str:
     try:
         return json.dumps(report.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -73,12 +87,33 @@ FORMATS: dict[str, tuple[str, Callable[[Report], str]]] = {
     "md": ("report.md", _markdown),
     "junit": ("report.junit.xml", _junit),
     "sarif": ("report.sarif", _sarif),
+    "release": ("release.html", _release),
+    "release-json": ("release.json", _release_json),
 }
 """Name of each format, its file, and its renderer."""
+
+_TOGETHER = {"release": ("release", "release-json")}
+"""Formats that are written together: a page, and the same for programs."""
+
+
+def files_of(formats: Sequence[str]) -> list[str]:
+    """Return the names of the files that ``write`` makes of these formats, in order.
+
+    >>> files_of(["md", "release", "md"])
+    ['report.md', 'release.html', 'release.json']
+    """
+    return [FORMATS[name][0] for name in _expanded(formats)]
+
+
+def _expanded(formats: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(each for name in formats for each in _TOGETHER.get(name, (name,))))
 
 
 def load(formats: Sequence[str]) -> None:
     """Import what these formats need, so that writing them later does not wait for it."""
+    if "release" in formats:
+        import_module("secmix.reporting.formats.release_html")
+        import_module("jinja2")
     if "html" in formats:
         import_module("secmix.reporting.formats.html")
         import_module("matplotlib.backends.backend_svg")
@@ -89,7 +124,7 @@ def load(formats: Sequence[str]) -> None:
 def write(
     report: Report, folder: str | os.PathLike[str], formats: Sequence[str] = ("html", "json", "md")
 ) -> list[Path]:
-    """Write the report into ``folder``, one file a format.
+    """Write the report into ``folder``, one file a format; "release" makes two, a page and its JSON.
 
     Everything is rendered before anything is written, and each file takes its name only when it is
     complete, so that an interrupted or failed call never leaves half a report.
@@ -99,7 +134,7 @@ def write(
     report : Report
     folder : path
         Created if it does not exist.
-    formats : sequence of {"html", "json", "md", "junit", "sarif"}
+    formats : sequence of {"html", "json", "md", "junit", "sarif", "release", "release-json"}
 
     Returns
     -------
@@ -116,7 +151,7 @@ def write(
     for name in formats:
         if name not in FORMATS:
             raise SecmixError(f"unknown report format {name!r}; {nearest(name, FORMATS)}")
-    wanted = [FORMATS[name] for name in dict.fromkeys(formats)]
+    wanted = [FORMATS[name] for name in _expanded(formats)]
     contents = [(file, make(report).encode("utf-8", "replace")) for file, make in wanted]
     folder = Path(folder)
     waiting: list[tuple[Path, Path]] = []

@@ -40,7 +40,7 @@ def linked_summary(report: Report) -> list[str]:
 
 def _about(cells: Sequence[Cell]) -> list[str]:
     """Write what one adversary learns, under which protocols, and how far it changes the result."""
-    who = _who(cells[0])
+    who = adversary_in_words(cells[0])
     known = [cell for cell in cells if _with_standing(cell, "revealed")]
     partly = [cell for cell in cells if cell not in known and _with_standing(cell, "partly leaked")]
     others = [cell for cell in cells if cell not in known and cell not in partly]
@@ -88,7 +88,7 @@ def _claimed(cells: Sequence[Cell], *, anew: bool) -> list[str]:
     sentences: list[str] = []
     for verdict, sentence in _OF_CLAIMS.items():
         if which := [cell for cell in cells if cell.claim is not None and cell.claim.verdict == verdict]:
-            whom = _who(cells[0]) if anew and not sentences else "it"
+            whom = adversary_in_words(cells[0]) if anew and not sentences else "it"
             sentences.append(sentence.format(whom=whom, where=_under(which)))
     return sentences
 
@@ -110,7 +110,8 @@ def _who_suffices(report: Report) -> list[str]:
     return [" ".join(sentences)] if sentences else []
 
 
-def _who(cell: Cell) -> str:
+def adversary_in_words(cell: Cell) -> str:
+    """Name an adversary, and say what part it has; counts are links, see :mod:`secmix.reporting.linked`."""
     if cell.server:
         more = "the server"
     elif not cell.corrupt:

@@ -44,15 +44,16 @@ def clean(text: str) -> str:
 
 def cleaned(report: Report) -> Report:
     """Clean every string of the report, keys too, for the formats that people read."""
-    return Report.model_validate(_walk(report.to_dict()))
+    return Report.model_validate(walk(report.to_dict()))
 
 
-def _walk(value: Any) -> Any:
+def walk(value: Any) -> Any:
+    """Clean every string in plain values, keys too."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(str(key)): _walk(item) for key, item in value.items()}
-    return [_walk(item) for item in value] if isinstance(value, list) else value
+        return {clean(str(key)): walk(item) for key, item in value.items()}
+    return [walk(item) for item in value] if isinstance(value, list) else value
 
 
 def number(value: float | None, infinity: str = "∞") -> str:

@@ -319,6 +319,7 @@ class AcceptedSpec(Strict):
     )
     robustness: bool = Field(False, description="Whether what colluders can do to the result is accepted too")
     reason: str = Field(min_length=1, description="Why it is accepted, for who reads the report")
+    by: str | None = Field(None, min_length=1, description="Who accepts it; a board asks for a name or a role")
     until: date = Field(description="Last day on which it is accepted")
 
     @field_validator("until", mode="before")

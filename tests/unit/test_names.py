@@ -42,7 +42,13 @@ def report() -> secmix.Report:
 
 
 def escaped(name: str, how: str) -> str:
-    return name.replace("&", "&amp;") if how in ("html", "junit") else name.replace("&", "\\&") if how == "md" else name
+    return (
+        name.replace("&", "&amp;")
+        if how in ("html", "junit", "release")
+        else name.replace("&", "\\&")
+        if how == "md"
+        else name
+    )
 
 
 @pytest.mark.parametrize("kind", FORMATS)

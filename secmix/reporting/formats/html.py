@@ -56,7 +56,7 @@ def render(report: Report) -> str:
     css = files("secmix.reporting").joinpath("templates/report.css").read_text("utf-8")
     sections = _sections(safe)
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             report=safe,
@@ -88,7 +88,8 @@ def _tallies(report: Report) -> list[str]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the environment in which every page is rendered; it escapes all that it is given."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from secmix.reporting.figures.coalition import guards_explained

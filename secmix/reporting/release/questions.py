@@ -1,0 +1,182 @@
+"""Questions of two guidelines about a release, in words of our own, with what an audit can answer.
+
+Sources: SATRE v2.0.1, output management (3.3), by the numbers of its statements; NIST SP 800-226 (2025), by subject.
+What an audit cannot answer says so: an organisation's own decisions stand in no report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from secmix.auditing.report import FAULTS, PrivacyClaim, Report
+from secmix.reporting import words
+from secmix.reporting.release.page import NOT_ANSWERED, Output, Question, Status
+
+SATRE, NIST = "SATRE v2.0.1", "NIST SP 800-226"
+_ASKED: dict[str, tuple[str, str, str]] = {
+    # key: (document, section, question)
+    "what": (SATRE, "3.3.07", "Which outputs leave that nobody can check by eye, such as the weights of a model?"),
+    "memory": (SATRE, "3.3.07", "Can records be got back from what leaves, because a model has memorised them?"),
+    "controls": (SATRE, "3.3.07", "Which technical controls are there before anything leaves, and were they on?"),
+    "may": (SATRE, "3.3.07", "May such outputs leave at all, and which controls does the policy require first?"),
+    "responsible": (SATRE, "3.3.05", "Who is responsible for the check, and for what was let pass?"),
+    "basis": (SATRE, "3.3.06", "On which statistical basis is an output called safe or not?"),
+    "record": (SATRE, "3.3.09", "Is there a record of the criteria that a program can read, bound to the output?"),
+    "unit": (NIST, "unit of privacy", "Whose data does the guarantee protect: one record, or all of a participant?"),
+    "epsilon": (NIST, "epsilon and delta", "What are ε and δ, over all that is released, and are they kept?"),
+    "trust": (NIST, "trust model", "Who has to be trusted, and with what?"),
+    "steps": (
+        NIST,
+        "access to intermediate results",
+        "Who reads what passes before the result, and what is known by it?",
+    ),
+}
+_NO_CLAIM = "No differential privacy is claimed or asked for: nothing is said of ε and δ."
+
+
+def question(key: str, status: Status, answer: Sequence[str]) -> Question:
+    """Return a question with its answer."""
+    document, section, asked = _ASKED[key]
+    return Question(document=document, section=section, question=asked, status=status, answer=list(answer))
+
+
+def unanswered(key: str, *answer: str) -> Question:
+    """Return a question that an audit does not answer, with what is to be done instead."""
+    return question(key, NOT_ANSWERED, answer)
+
+
+def listed(outputs: Sequence[Output]) -> Question:
+    """Say what leaves, by its name."""
+    return question("what", "answered in part", [
+        *(f"{output.name}: {output.what}" for output in outputs),
+        "Whether anything else leaves beside it is not known to this audit.",
+    ])  # fmt: skip
+
+
+def controlled(outputs: Sequence[Output]) -> Question:
+    """Say of each control whether it acted."""
+    found = [f"{output.name}: {c.name}: {c.acted}; {c.how}" for output in outputs for c in output.controls]
+    if not found:
+        return unanswered("controls", "No control was seen: none is configured, or none that this audit knows.")
+    return question("controls", "answered in part", found)
+
+
+def of_the_organisation() -> list[Question]:
+    """List the question that no audit answers."""
+    return [
+        unanswered("may", "That is the organisation's own policy. This page has what was found, for that decision.")
+    ]
+
+
+def trusted(outputs: Sequence[Output]) -> Question:
+    """Say of each adversary that was tried how it stands; all others are trusted unseen."""
+    found = [
+        f"{output.name}: {'; '.join(f'{reader.who}: {reader.verdict}' for reader in tried)}"
+        for output in outputs
+        if (tried := [reader for reader in output.readers if reader.verdict != "not tried"])
+    ]
+    others = "Of adversaries not listed, and of larger coalitions, nothing is said: whoever relies on this trusts them."
+    return question("trust", "answered in part", [*found, others])
+
+
+def questions_of_report(report: Report, outputs: Sequence[Output]) -> list[Question]:
+    """Answer each question as far as a report does."""
+    return [
+        listed(outputs),
+        _memory(report),
+        controlled(outputs),
+        *of_the_organisation(),
+        _responsible(report),
+        _basis(report),
+        machine_record(),
+        _unit(report),
+        _epsilon(report),
+        trusted(outputs),
+        stepwise(outputs),
+    ]
+
+
+def _memory(report: Report) -> Question:
+    """Say whose data were recovered from messages; of the result by itself nothing was tried."""
+    found = [
+        f"{cell.protocol}, {cell.adversary}: {words.tally(cell)}, from what this adversary reads"
+        for cell in report.cells
+        if any(node.standing == "revealed" for node in cell.nodes)
+    ]
+    if not found:
+        return unanswered(
+            "memory", "No node's data were found in what was audited. The result by itself was not attacked."
+        )
+    return question("memory", "answered in part", [*found, "The result by itself was not attacked."])
+
+
+def _responsible(report: Report) -> Question:
+    if not report.accepted:
+        return unanswered("responsible", "Nobody has accepted any finding of this audit.")
+    return question("responsible", "answered in part", [
+        f"{entry.by or 'nobody named'} {'accepted' if entry.ended else 'accepts'} {entry.what} of {entry.protocol} "
+        f"against {entry.adversary} until {entry.until}{', which is over' if entry.ended else ''}: {entry.reason}"
+        for entry in report.accepted
+    ])  # fmt: skip
+
+
+def _basis(report: Report) -> Question:
+    limits = ", ".join(f"{key.replace('_', ' ')} {_limit(value)}" for key, value in report.policy.items())
+    faults = sum(cell.verdict in FAULTS for cell in report.cells)
+    return question("basis", "answered", [
+        f"The limits are: {limits or 'none, and so nothing is called safe'}. {faults} of {len(report.cells)} "
+        "combinations of protocol and adversary do not meet them.",
+        "An attack that works, or a confidence bound, accuses; only a proof clears; all else is inconclusive.",
+    ])  # fmt: skip
+
+
+def _limit(value: float | str) -> str:
+    return value if isinstance(value, str) else words.size(value)
+
+
+def machine_record() -> Question:
+    """Say which file a program reads, and what it lacks."""
+    return question("record", "answered in part", [
+        "release.json has the limits and verdicts of this audit, report.json or recorded.json its details. The file "
+        "that is released is not named in them: keep them beside it."
+    ])  # fmt: skip
+
+
+def _claims(report: Report) -> list[tuple[str, PrivacyClaim]]:
+    return [
+        (f"{cell.protocol} against {cell.adversary}", cell.claim)
+        for cell in report.cells
+        if cell.claim is not None and cell.claim.verdict != "not asked"
+    ]
+
+
+def _unit(report: Report) -> Question:
+    found = list(dict.fromkeys(f"Claimed: {claim.terms}." for _, claim in _claims(report)))
+    if "max_epsilon" in report.policy:
+        unit = report.policy.get("unit", "node")
+        found.append(f"The policy limits ε of {'one row' if unit == 'row' else 'all rows of a node'}.")
+    if not found:
+        return unanswered("unit", _NO_CLAIM, "Verdicts are about all that one node holds, and about rows of it.")
+    return question("unit", "answered", found)
+
+
+def _epsilon(report: Report) -> Question:
+    found = [
+        f"{where}: ε of at most {claim.epsilon:g} with δ = {claim.delta:g} is claimed: {claim.verdict}; {claim.why}."
+        for where, claim in _claims(report)
+    ]
+    if "max_epsilon" in report.policy:
+        found.append(f"The policy limits ε to {_limit(report.policy['max_epsilon'])}; see what holds, above.")
+    if not found:
+        return unanswered("epsilon", _NO_CLAIM)
+    return question("epsilon", "answered in part", [*found, "Releases outside what was audited add to it."])
+
+
+def stepwise(outputs: Sequence[Output]) -> Question:
+    """Say who reads what on the way to the result."""
+    return question("steps", "answered in part", [
+        f"{output.name}: {reader.who}: {' '.join(reader.reads) or 'reads nothing'}"
+        for output in outputs
+        for reader in output.readers
+        if reader.verdict != "not tried"
+    ])  # fmt: skip
