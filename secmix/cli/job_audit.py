@@ -6,18 +6,19 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from secmix._base import files
 from secmix.auditing.recorded_job import JobAudit, audit_job
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
+from secmix.cli.recorded_audit import RELEASE, release_command, written
 from secmix.errors import SecmixError
 from secmix.recording.nvflare.ends import read_job
+from secmix.reporting.release.of_recorded import page_of_job
 
 
 def audited(
     recording: Path, out: Path, show_private: bool, formats: Sequence[str] | None = None
 ) -> tuple[JobAudit, list[Path]]:
-    """Audit the recordings of a job and write ``recorded.md`` and ``recorded.json`` into ``out``.
+    """Audit the recordings of a job and write it into ``out`` in these formats, by default md and json.
 
     Raises
     ------
@@ -25,15 +26,13 @@ def audited(
         If another format is asked for, or none.
     """
     wanted = list(_FORMATS) if formats is None else list(dict.fromkeys(formats))
-    if not wanted or set(wanted) - set(_FORMATS):
-        strange = ", ".join(each for each in wanted if each not in _FORMATS) or "nothing"
-        raise SecmixError(f"--format of a recorded job is {' or '.join(_FORMATS)}; given: {strange}")
+    if not wanted or set(wanted) - {*_FORMATS, RELEASE}:
+        strange = ", ".join(each for each in wanted if each not in {*_FORMATS, RELEASE}) or "nothing"
+        raise SecmixError(f"--format of a recorded job is {', '.join(_FORMATS)} or {RELEASE}; given: {strange}")
     found = audit_job(read_job(recording))
-    out.mkdir(parents=True, exist_ok=True)
-    places = [out / f"recorded.{each}" for each in wanted]
-    for place, each in zip(places, wanted, strict=True):
-        files.write(place, _FORMATS[each](found, show_private).encode())
-    return found, places
+    page = page_of_job(found, list(headline(found)), control_in_words, release_command(recording))
+    texts = {each: make(found, show_private) for each, make in _FORMATS.items() if each in wanted}
+    return found, written(out, wanted, texts, page)
 
 
 def report_of_job(

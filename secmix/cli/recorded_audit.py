@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from secmix._base import files
 from secmix.auditing.recorded import RecordedAudit, RecordedReading, audit_recording
 from secmix.errors import SecmixError
 from secmix.recording import read_recording
+from secmix.reporting.formats.release_html import render
+from secmix.reporting.release.of_recorded import page_of_recording
+from secmix.reporting.release.page import ReleasePage
 
+RELEASE = "release"
 _NAMED = 12
 
 
 def audited(
     recording: Path, out: Path, show_private: bool, formats: Sequence[str] | None = None
 ) -> tuple[RecordedAudit, list[Path]]:
-    """Audit the recording and write ``recorded.md`` and ``recorded.json`` into ``out``; rows only if asked for.
+    """Audit the recording and write it into ``out`` in these formats, by default md and json; rows only if asked for.
 
     Raises
     ------
@@ -25,29 +30,44 @@ def audited(
         If another format is asked for, or none.
     """
     wanted = list(_FORMATS) if formats is None else list(dict.fromkeys(formats))
-    if not wanted or set(wanted) - set(_FORMATS):
-        strange = ", ".join(each for each in wanted if each not in _FORMATS) or "nothing"
-        raise SecmixError(f"what one recorded run says is written as {' or '.join(_FORMATS)}; asked for is {strange}")
+    if not wanted or set(wanted) - {*_FORMATS, RELEASE}:
+        strange = ", ".join(each for each in wanted if each not in {*_FORMATS, RELEASE}) or "nothing"
+        raise SecmixError(
+            f"what one recorded run says is written as {', '.join(_FORMATS)} or {RELEASE}; asked for is {strange}"
+        )
     found = audit_recording(read_recording(recording))
+    page = page_of_recording(found, list(headline(found)), _in_words, release_command(recording))
+    texts = {each: make(found, show_private) for each, make in _FORMATS.items() if each in wanted}
+    return found, written(out, wanted, texts, page)
+
+
+def written(out: Path, wanted: Sequence[str], texts: Mapping[str, str], page: ReleasePage) -> list[Path]:
+    """Write the texts of a recorded audit and its release page, those that are wanted; return the files."""
+    contents: dict[Path, str] = {}
+    for each in wanted:
+        if each == RELEASE:
+            contents |= {out / "release.html": render(page), out / "release.json": page.to_json()}
+        else:
+            contents[out / f"recorded.{each}"] = texts[each]
     out.mkdir(parents=True, exist_ok=True)
-    places = [out / f"recorded.{each}" for each in wanted]
-    for place, each in zip(places, wanted, strict=True):
-        files.write(place, _FORMATS[each](found, show_private).encode())
-    return found, places
+    for place, text in contents.items():
+        files.write(place, text.encode("utf-8", "replace"))
+    return list(contents)
+
+
+def release_command(recording: Path) -> str:
+    """Return the command that makes the release page of a recording again."""
+    return shlex.join(["secmix", "audit", "--recorded", str(recording), "--format", RELEASE])
 
 
 def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
     """Render the report as Markdown."""
     yield f"# A recorded run: {found.verdict}"
     yield ""
-    for sentence in found.first:
-        yield from (f"**{sentence[0].upper()}{sentence[1:]}.**", "")
-    rows = len(found.rows)
-    yield (
-        f"{rows} node{'s' * (rows != 1)} of which the messages give the row away. "
-        if rows
-        else "No row was found in the messages. One run never shows that there is none to be found. "
-    ) + "Verdicts of one run are *violated* or *inconclusive*."
+    *first, last = headline(found)
+    for sentence in first:
+        yield from (sentence, "")
+    yield f"{last} Verdicts of one run are *violated* or *inconclusive*."
     yield from ("", "## Who reads what", "")
     for reading in found.read:
         yield f"- {_in_words(reading)}"
@@ -63,6 +83,16 @@ def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
     yield from ("", "## What a coalition could compute", "", *(f"- {each}" for each in found.coalitions))
     yield from ("", "## What is noticed without reading", "", *(f"- {each}" for each in found.seen or ["nothing"]))
     yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
+
+
+def headline(found: RecordedAudit) -> Iterator[str]:
+    """Say what has to be known first, then whether a row was found."""
+    yield from (f"**{sentence[0].upper()}{sentence[1:]}.**" for sentence in found.first)
+    rows = len(found.rows)
+    if rows:
+        yield f"{rows} node{'s' * (rows != 1)} of which the messages give the row away."
+    else:
+        yield "No row was found in the messages. One run never shows that there is none to be found."
 
 
 def _markdown(found: RecordedAudit, show_private: bool) -> str:

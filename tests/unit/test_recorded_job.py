@@ -266,5 +266,5 @@ def test_a_folder_that_is_none_or_is_damaged_is_refused(tmp_path):
     (tmp_path / "nvflare.jsonl").write_text("[]\n")
     with pytest.raises(DataError, match="is damaged"):
         read_job(tmp_path)
-    with pytest.raises(SecmixError, match="--format of a recorded job is md or json"):
+    with pytest.raises(SecmixError, match="--format of a recorded job is md, json or release"):
         audited(tmp_path, tmp_path / "out", False, ["html"])

@@ -455,7 +455,10 @@ def test_only_formats_that_there_are_are_written(tmp_path):
     _, places = audited(tmp_path / "run", tmp_path / "out", False, ["json"])
     assert [place.name for place in places] == ["recorded.json"]
     assert {place.name for place in (tmp_path / "out").iterdir()} == {"recorded.json"}
-    for wrong, said in ((["md", "sarif"], "written as md or json; asked for is sarif"), ([], "asked for is nothing")):
+    for wrong, said in (
+        (["md", "sarif"], "written as md, json or release; asked for is sarif"),
+        ([], "asked for is nothing"),
+    ):
         with pytest.raises(SecmixError, match=said):
             audited(tmp_path / "run", tmp_path / "none", False, wrong)
     assert not (tmp_path / "none").exists()

@@ -9,13 +9,22 @@ from html.parser import HTMLParser
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
 from secmix.auditing import decide
 from secmix.auditing.baseline import counted
+from secmix.auditing.recorded_job import JobAudit
+from secmix.auditing.recorded_job.audit import LISTENER, Learned
+from secmix.auditing.recorded_job.controls import Control
+from secmix.auditing.recorded_job.rows import JobRow
 from secmix.auditing.report import Cell, NodeClaim, NodeSummary, PrivacyClaim, Report
+from secmix.cli.job_audit import control_in_words, headline
+from secmix.cli.recorded_audit import audited
+from secmix.recording import Recorder
 from secmix.reporting import write
 from secmix.reporting.formats.release_html import render
+from secmix.reporting.release.of_recorded import page_of_job
 from secmix.reporting.release.of_report import PUBLIC, release_page
 from secmix.reporting.release.page import NOT_ANSWERED, as_text, json_schema, published
 from secmix.scenario import AcceptedSpec
@@ -224,3 +233,66 @@ def test_settings_of_the_protocol_are_controls_of_which_nothing_is_shown():
     }
     (control,) = release_page(report(scenario=scenario)).outputs[0].controls
     assert (control.name, control.acted) == ("encrypted = True", "not shown")
+
+
+def test_a_recorded_job_names_each_filter_and_clears_nobody(tmp_path):
+    found = JobAudit(
+        verdict="violated",
+        controls=[
+            Control(("a",), "SVTPrivacy", "task_result", ("*/out",), "job", 0, 0, "violated", "it was never called"),
+            Control(("b",), "PercentilePrivacy", "task_result", ("train/out",), "job", 2, 2, "in force", "changed 2"),
+        ],
+        learned=[
+            Learned("a", "server", ["train (result), 2 times"], ["a row of 2 numbers: its cluster"], 1),
+            Learned("a", LISTENER, [], []),
+            Learned("b", "server", ["train (result), 2 times"], []),
+        ],
+        rows=[JobRow("a", ("server",), np.zeros(2), 0.0, "its cluster")],
+        all_failed=False,
+        remarks=["the run was cut off"],
+    )
+    page = page_of_job(found, list(headline(found)), control_in_words, "secmix audit --recorded it")
+    assert page.sentence.startswith("SVTPrivacy of a was not in force: it was never called.")
+    first, second = page.outputs
+    assert [(r.who, r.verdict) for r in first.readers[1:]] == [
+        ("A listener on the line", "inconclusive"), ("server", "violated"),
+    ]  # fmt: skip
+    assert [(r.who, r.verdict) for r in second.readers[1:]] == [("server", "inconclusive")]
+    assert [(c.name, c.acted) for each in page.outputs for c in each.controls] == [
+        ("SVTPrivacy of a", "did not act"), ("PercentilePrivacy of b", "acted"),
+    ]  # fmt: skip
+    for output in page.outputs:
+        assert output.readers[0].verdict == "not tried"
+        assert not any(reader.holds or reader.verdict == "holds" for reader in output.readers)
+    assert (first.verdict, second.verdict) == ("violated", "inconclusive")
+    assert page.not_tried == list(found.not_said)
+    jsonschema.validate(json.loads(page.to_json()), json_schema())
+    assert "did not act" in _Words(render(page)).body
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_recorded_run_has_both_files_and_its_verdict(tmp_path, rows):
+    draw, row = np.random.default_rng(0), np.array([0.5, -2.0, 3.0])
+    recorder, model = Recorder(tmp_path / "recording"), [np.zeros(3), np.zeros(1)]
+    for t in range(2):
+        kinds = [(f"arrays/{k}", (), array) for k, array in enumerate(model)]
+        roles = dict.fromkeys((kind for kind, _, _ in kinds), "model")
+        recorder.write(t, 0, -1, 0, kinds, roles=roles)
+        step = draw.standard_normal()
+        model = [model[0] + step * row, model[1] + step]
+        answer = [(f"arrays/{k}", (), array) for k, array in enumerate(model)]
+        recorder.write(t, 1, 0, -1, [*answer, ("rows", (), np.array([float(rows)]))], roles=roles | {"rows": "count"})
+    found, places = audited(tmp_path / "recording", tmp_path / "out", False, ["release", "md"])
+    assert [place.name for place in places] == ["release.html", "release.json", "recorded.md"]
+    page = json.loads((tmp_path / "out" / "release.json").read_text("utf-8"))
+    jsonschema.validate(page, json_schema())
+    assert (
+        found.verdict
+        == page["verdict"]
+        == page["outputs"][0]["verdict"]
+        == ("violated" if rows == 1 else "inconclusive")
+    )
+    public, outsider, server, others = page["outputs"][0]["readers"]
+    assert (public["verdict"], outsider["who"], others["verdict"]) == ("not tried", "An outsider", "inconclusive")
+    assert server["verdict"] == ("violated" if rows == 1 else "inconclusive")
+    assert "0.5" not in json.dumps(page)  # the row itself stays private

@@ -38,12 +38,15 @@ class Learned:
         Kinds of messages that it reads, with how many and how long.
     knows : list of str
         What follows from them.
+    rows : int
+        How many rows of the client it knows.
     """
 
     client: str
     party: str
     reads: list[str]
     knows: list[str]
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ def _learned(
         for row in rows
         if row.client == client and knows_row(job, party, row)
     ]
+    certain = len(knows)
     knows += [*onward, *counted_alone(read)]
     if mean is not None and client in mean[1] and party in mean[1]:
         others = len(mean[1]) - 1
@@ -115,7 +119,7 @@ def _learned(
         sizes = sorted({_bytes(m) for m in unread})
         length = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         knows.append(f"notices {counted(len(unread))}, when and to whom they pass, and their {length} bytes of numbers")
-    return Learned(client, party, _kinds(read), _counted(knows))
+    return Learned(client, party, _kinds(read), _counted(knows), certain)
 
 
 def reads(job: JobRecording, party: str, message: JobMessage) -> bool:

@@ -47,6 +47,8 @@ def unanswered(key: str, *answer: str) -> Question:
 
 def listed(outputs: Sequence[Output]) -> Question:
     """Say what leaves, by its name."""
+    if not outputs:
+        return unanswered("what", "Nothing that leaves was seen.")
     return question("what", "answered in part", [
         *(f"{output.name}: {output.what}" for output in outputs),
         "Whether anything else leaves beside it is not known to this audit.",
@@ -76,7 +78,7 @@ def trusted(outputs: Sequence[Output]) -> Question:
         if (tried := [reader for reader in output.readers if reader.verdict != "not tried"])
     ]
     others = "Of adversaries not listed, and of larger coalitions, nothing is said: whoever relies on this trusts them."
-    return question("trust", "answered in part", [*found, others])
+    return question("trust", "answered in part" if found else NOT_ANSWERED, [*found, others])
 
 
 def questions_of_report(report: Report, outputs: Sequence[Output]) -> list[Question]:
@@ -174,9 +176,10 @@ def _epsilon(report: Report) -> Question:
 
 def stepwise(outputs: Sequence[Output]) -> Question:
     """Say who reads what on the way to the result."""
-    return question("steps", "answered in part", [
+    found = [
         f"{output.name}: {reader.who}: {' '.join(reader.reads) or 'reads nothing'}"
         for output in outputs
         for reader in output.readers
         if reader.verdict != "not tried"
-    ])  # fmt: skip
+    ]
+    return question("steps", "answered in part" if found else NOT_ANSWERED, found)

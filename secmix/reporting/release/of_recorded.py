@@ -1,0 +1,175 @@
+"""Release page of one recorded run: who read what each client sent, rows that follow from it, filters that acted.
+
+One run clears nobody: every adversary on the page is *violated* or *inconclusive*, and the public is *not tried*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from secmix.auditing import decide
+from secmix.auditing.recorded import RecordedAudit, RecordedReading
+from secmix.auditing.recorded_job import JobAudit
+from secmix.auditing.recorded_job.audit import LISTENER
+from secmix.auditing.recorded_job.controls import Control
+from secmix.reporting.release.page import Output, Question, Reader, ReleaseControl, ReleasePage
+from secmix.reporting.release.questions import (
+    controlled,
+    listed,
+    machine_record,
+    of_the_organisation,
+    question,
+    stepwise,
+    trusted,
+    unanswered,
+)
+
+PUBLIC = "The public, who gets the model at the end"
+_ACTED: dict[str, Any] = {"in force": "acted", "violated": "did not act", "unclear": "not shown"}
+_SOUGHT = "rows that follow from the messages, with certainty"
+_OPEN = "how much the messages tell beyond what was found: one run never shows that"
+_SERVER, _OUTSIDER = "the server", "an outsider"
+
+
+def page_of_job(
+    found: JobAudit, sentences: Sequence[str], in_words: Callable[[Control], str], command: str
+) -> ReleasePage:
+    """Build the page of a job of NVFlare; ``sentences`` are its verdict, and ``in_words`` says what a control did."""
+    clients = list(dict.fromkeys(each.client for each in found.learned))
+    outputs = [_of_client(found, client, clients, in_words) for client in clients]
+    return _page("A recorded job of NVFlare", found.verdict, sentences, found.remarks, outputs, found.not_said, command)
+
+
+def _of_client(found: JobAudit, client: str, clients: Sequence[str], in_words: Callable[[Control], str]) -> Output:
+    learned = sorted((each for each in found.learned if each.client == client), key=lambda each: each.party != LISTENER)
+    readers = [_reader(each.party, each.reads, each.knows, each.rows > 0) for each in learned]
+    named = [c for c in found.controls if client in c.participants or not set(c.participants) & set(clients)]
+    controls = [
+        ReleaseControl(name=f"{c.name} of {', '.join(c.participants)}", acted=_ACTED[c.outcome], how=in_words(c))
+        for c in named
+    ]
+    revealed = any(row.client == client for row in found.rows)
+    return _output(client, readers, revealed or any(c.outcome == "violated" for c in named), controls)
+
+
+def page_of_recording(
+    found: RecordedAudit, sentences: Sequence[str], in_words: Callable[[RecordedReading], str], command: str
+) -> ReleasePage:
+    """Build the page of a recording; ``sentences`` are its verdict, and ``in_words`` says what a party reads."""
+    senders = dict.fromkeys(reading.sender for reading in found.read)
+    nodes = dict.fromkeys([*senders, *(f"node {known.node}" for known in found.rows)])
+    outputs = [_of_node(found, node, in_words) for node in nodes]
+    title = "A recorded run"
+    return _page(title, found.verdict, sentences, found.seen, outputs, found.not_said, command)
+
+
+def _of_node(found: RecordedAudit, node: str, in_words: Callable[[RecordedReading], str]) -> Output:
+    rows = [known for known in found.rows if f"node {known.node}" == node]
+    facts = [
+        f"a row of {len(known.row)} numbers follows from what it got and what it sent: {known.how}" for known in rows
+    ]
+    read: dict[str, list[str]] = {_OUTSIDER: []}
+    for reading in found.read:
+        if reading.sender == node:
+            read.setdefault(reading.party, []).append(in_words(reading))
+    # The server knows what it sent the node; who else reads both ways is not told apart here.
+    readers = [
+        _reader(party, reads, facts if reads else [], bool(rows and reads) and party == _SERVER)
+        for party, reads in read.items()
+    ]
+    readers.append(_reader("others, who pool what they have", [], found.coalitions, False))
+    return _output(node, readers, bool(rows), [])
+
+
+def _reader(party: str, reads: Sequence[str], knows: Sequence[str], violated: bool) -> Reader:
+    return Reader(
+        who=f"{party[0].upper()}{party[1:]}" if party in (LISTENER, _SERVER, _OUTSIDER) else party,
+        verdict="violated" if violated else "inconclusive",
+        reads=list(reads) or ["None of its messages."],
+        found=list(knows) or ["Nothing was found."],
+        tried=[_SOUGHT],
+        holds=[],
+        assumptions=[],
+        undecided=[_OPEN],
+        accepted=[],
+    )
+
+
+def _output(client: str, readers: Sequence[Reader], violated: bool, controls: list[ReleaseControl]) -> Output:
+    public = Reader(
+        who=PUBLIC,
+        verdict="not tried",
+        reads=["The model or statistic that is released; a recording does not say which that is."],
+        found=[],
+        tried=[],
+        holds=[],
+        assumptions=[],
+        undecided=["Whether the released model tells of single rows: no attack on it alone was tried."],
+        accepted=[],
+    )
+    verdicts = [reader.verdict for reader in readers if reader.verdict != "not tried"]
+    return Output(
+        name=f"What {client} sends",
+        what="Its messages, and through them the model or statistic that is made of them",
+        verdict=decide.worst([*verdicts, "violated" if violated else "inconclusive"]),
+        readers=[public, *readers],
+        controls=controls,
+    )
+
+
+def _page(
+    title: str,
+    verdict: Any,
+    sentences: Sequence[str],
+    remarks: Sequence[str],
+    outputs: list[Output],
+    not_said: Sequence[str],
+    command: str,
+) -> ReleasePage:
+    return ReleasePage(
+        secmix_version=version("secmix"),
+        title=title,
+        verdict=verdict,
+        sentence=" ".join(sentence.replace("**", "") for sentence in sentences),
+        description=f"Of this run: {'; '.join(remarks)}." if remarks else "",
+        policy={},
+        outputs=outputs,
+        accepted=[],
+        not_tried=list(not_said),
+        questions=_questions(outputs),
+        reproduce=command,
+    )
+
+
+def _questions(outputs: Sequence[Output]) -> list[Question]:
+    return [
+        listed(outputs),
+        _memory(outputs),
+        controlled(outputs),
+        *of_the_organisation(),
+        unanswered("responsible", "An audit of a recorded run takes no accepted findings."),
+        question("basis", "answered in part", [
+            "A row counts as known where it follows with certainty, and a filter as not acting where it broke its law. "
+            "One run clears nobody."
+        ]),
+        machine_record(),
+        unanswered("unit", "One run does not show whose data noise protects."),
+        unanswered("epsilon", "One run does not show ε and δ: an audit with repetitions of a scenario does."),
+        trusted(outputs),
+        stepwise(outputs),
+    ]  # fmt: skip
+
+
+def _memory(outputs: Sequence[Output]) -> Question:
+    """Say by whom rows of which client are known; of the released model nothing was tried."""
+    known = [
+        f"{output.name}: known to {reader.who}: {'; '.join(reader.found)}"
+        for output in outputs
+        for reader in output.readers
+        if reader.verdict == "violated"
+    ]
+    if not known:
+        return unanswered("memory", "No row was found in the messages. The released model by itself was not attacked.")
+    return question("memory", "answered in part", [*known, "The released model by itself was not attacked."])
