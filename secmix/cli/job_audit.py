@@ -30,7 +30,7 @@ def audited(
         strange = ", ".join(each for each in wanted if each not in {*_FORMATS, RELEASE}) or "nothing"
         raise SecmixError(f"--format of a recorded job is {', '.join(_FORMATS)} or {RELEASE}; given: {strange}")
     found = audit_job(read_job(recording))
-    page = page_of_job(found, list(headline(found)), control_in_words, release_command(recording))
+    page = page_of_job(found, list(headline(found)), release_command(recording))
     texts = {each: make(found, show_private) for each, make in _FORMATS.items() if each in wanted}
     return found, written(out, wanted, texts, page)
 
@@ -99,10 +99,7 @@ def headline(found: JobAudit) -> Iterator[str]:
 
 def control_in_words(control: Control) -> str:
     """Say what one configured filter did."""
-    where = ", ".join(control.keys) or "no task"
-    source = " by the site's policy" if control.source == "site" else ""
-    whose = _names(control.participants)
-    return f"{control.name} of {whose}{source} ({control.chain}: {where}): {control.outcome}; {control.how}"
+    return f"{control.title}: {control.outcome}; {control.how}"
 
 
 def as_plain(found: JobAudit, show_private: bool = False) -> dict[str, object]:

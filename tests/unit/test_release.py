@@ -19,7 +19,7 @@ from secmix.auditing.recorded_job.audit import LISTENER, Learned
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
 from secmix.auditing.report import Cell, NodeClaim, NodeSummary, PrivacyClaim, Report
-from secmix.cli.job_audit import control_in_words, headline
+from secmix.cli.job_audit import headline
 from secmix.cli.recorded_audit import audited
 from secmix.recording import Recorder
 from secmix.reporting import write
@@ -223,7 +223,7 @@ def test_a_refuted_claim_is_a_control_that_did_not_act():
     assert "it is at least 9" in control.how
     (epsilon,) = answers(page, "epsilon and delta")
     assert epsilon.status == "answered in part"
-    assert "violated" in epsilon.answer[0]
+    assert "the claim is violated" in epsilon.answer[0]
 
 
 def test_settings_of_the_protocol_are_controls_of_which_nothing_is_shown():
@@ -251,7 +251,7 @@ def test_a_recorded_job_names_each_filter_and_clears_nobody(tmp_path):
         all_failed=False,
         remarks=["the run was cut off"],
     )
-    page = page_of_job(found, list(headline(found)), control_in_words, "secmix audit --recorded it")
+    page = page_of_job(found, list(headline(found)), "secmix audit --recorded it")
     assert page.sentence.startswith("SVTPrivacy of a was not in force: it was never called.")
     first, second = page.outputs
     assert [(r.who, r.verdict) for r in first.readers[1:]] == [
@@ -259,7 +259,8 @@ def test_a_recorded_job_names_each_filter_and_clears_nobody(tmp_path):
     ]  # fmt: skip
     assert [(r.who, r.verdict) for r in second.readers[1:]] == [("server", "inconclusive")]
     assert [(c.name, c.acted) for each in page.outputs for c in each.controls] == [
-        ("SVTPrivacy of a", "did not act"), ("PercentilePrivacy of b", "acted"),
+        ("SVTPrivacy of a (task_result: */out)", "did not act"),
+        ("PercentilePrivacy of b (task_result: train/out)", "acted"),
     ]  # fmt: skip
     for output in page.outputs:
         assert output.readers[0].verdict == "not tried"

@@ -51,6 +51,13 @@ class Control:
     outcome: Outcome
     how: str
 
+    @property
+    def title(self) -> str:
+        """Its class, who has it, and for which tasks."""
+        where = ", ".join(self.keys) or "no task"
+        source = " by the site's policy" if self.source == "site" else ""
+        return f"{self.name} of {', '.join(self.participants)}{source} ({self.chain}: {where})"
+
 
 def controls(job: JobRecording) -> list[Control]:
     """Judge every configured filter of every participant that kept a recording; violated ones come first."""

@@ -13,7 +13,6 @@ from secmix.auditing import decide
 from secmix.auditing.recorded import RecordedAudit, RecordedReading
 from secmix.auditing.recorded_job import JobAudit
 from secmix.auditing.recorded_job.audit import LISTENER
-from secmix.auditing.recorded_job.controls import Control
 from secmix.reporting.release.page import Output, Question, Reader, ReleaseControl, ReleasePage
 from secmix.reporting.release.questions import (
     controlled,
@@ -33,23 +32,18 @@ _OPEN = "how much the messages tell beyond what was found: one run never shows t
 _SERVER, _OUTSIDER = "the server", "an outsider"
 
 
-def page_of_job(
-    found: JobAudit, sentences: Sequence[str], in_words: Callable[[Control], str], command: str
-) -> ReleasePage:
-    """Build the page of a job of NVFlare; ``sentences`` are its verdict, and ``in_words`` says what a control did."""
+def page_of_job(found: JobAudit, sentences: Sequence[str], command: str) -> ReleasePage:
+    """Build the page of a job of NVFlare; ``sentences`` are its verdict."""
     clients = list(dict.fromkeys(each.client for each in found.learned))
-    outputs = [_of_client(found, client, clients, in_words) for client in clients]
+    outputs = [_of_client(found, client, clients) for client in clients]
     return _page("A recorded job of NVFlare", found.verdict, sentences, found.remarks, outputs, found.not_said, command)
 
 
-def _of_client(found: JobAudit, client: str, clients: Sequence[str], in_words: Callable[[Control], str]) -> Output:
+def _of_client(found: JobAudit, client: str, clients: Sequence[str]) -> Output:
     learned = sorted((each for each in found.learned if each.client == client), key=lambda each: each.party != LISTENER)
     readers = [_reader(each.party, each.reads, each.knows, each.rows > 0) for each in learned]
     named = [c for c in found.controls if client in c.participants or not set(c.participants) & set(clients)]
-    controls = [
-        ReleaseControl(name=f"{c.name} of {', '.join(c.participants)}", acted=_ACTED[c.outcome], how=in_words(c))
-        for c in named
-    ]
+    controls = [ReleaseControl(name=c.title, acted=_ACTED[c.outcome], how=c.how) for c in named]
     revealed = any(row.client == client for row in found.rows)
     return _output(client, readers, revealed or any(c.outcome == "violated" for c in named), controls)
 

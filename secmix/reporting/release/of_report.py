@@ -231,7 +231,7 @@ def _claim(cell: Cell) -> ReleaseControl:
     claim = cell.claim
     assert claim is not None
     acted: Any = {"holds": "acted", "violated": "did not act"}.get(claim.verdict, "not shown")
-    name = f"claimed noise: {claim.terms} of at most {claim.epsilon:g}, δ = {claim.delta:g}"
+    name = f"claimed noise: {claim.terms} of at most {claim.epsilon:g}"
     return ReleaseControl(name=name, acted=acted, how=f"against {cell.adversary}: {claim.verdict}; {claim.why}")
 
 

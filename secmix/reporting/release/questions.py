@@ -57,10 +57,15 @@ def listed(outputs: Sequence[Output]) -> Question:
 
 def controlled(outputs: Sequence[Output]) -> Question:
     """Say of each control whether it acted."""
-    found = [f"{output.name}: {c.name}: {c.acted}; {c.how}" for output in outputs for c in output.controls]
+    found: dict[str, list[str]] = {}
+    for output in outputs:
+        for control in output.controls:
+            found.setdefault(f"{control.name}: {control.acted}", []).append(output.name)
     if not found:
         return unanswered("controls", "No control was seen: none is configured, or none that this audit knows.")
-    return question("controls", "answered in part", found)
+    return question(
+        "controls", "answered in part", [f"{control} ({', '.join(names)})" for control, names in found.items()]
+    )
 
 
 def of_the_organisation() -> list[Question]:
@@ -164,7 +169,7 @@ def _unit(report: Report) -> Question:
 
 def _epsilon(report: Report) -> Question:
     found = [
-        f"{where}: ε of at most {claim.epsilon:g} with δ = {claim.delta:g} is claimed: {claim.verdict}; {claim.why}."
+        f"{where}: the claim {'holds' if claim.verdict == 'holds' else f'is {claim.verdict}'}. {claim.why}."
         for where, claim in _claims(report)
     ]
     if "max_epsilon" in report.policy:
