@@ -203,7 +203,15 @@ def test_what_an_audit_cannot_answer_says_so():
     assert {each.section for each in page.questions} >= {"trust model", "access to intermediate results"}
 
 
-def test_a_refuted_claim_is_a_control_that_did_not_act():
+def test_what_leaks_in_part_is_no_answer_that_nothing_was_found():
+    node = NodeSummary(node=0, standing="partly leaked", worst=0.5, why="half of it", verdict="violated")
+    page = release_page(report(cell("violated", nodes=[node])))
+    memory = next(each for each in answers(page, "3.3.07") if "memorised" in each.question)
+    assert memory.status == "answered in part"
+    assert "1 partly leaked" in memory.answer[0]
+
+
+def test_a_refuted_claim_is_a_control_that_fell_short():
     node = NodeClaim(
         node=0,
         proved=None,
@@ -219,7 +227,7 @@ def test_a_refuted_claim_is_a_control_that_did_not_act():
     )
     page = release_page(report(cell("violated", claim=claim)))
     (control,) = page.outputs[0].controls
-    assert control.acted == "did not act"
+    assert control.acted == "fell short"
     assert "it is at least 9" in control.how
     (epsilon,) = answers(page, "epsilon and delta")
     assert epsilon.status == "answered in part"

@@ -150,7 +150,13 @@ def _by_reason(cell: Cell, verdict: str) -> list[str]:
 
 
 def _violations(cell: Cell) -> list[str]:
-    return [*_by_reason(cell, "violated"), *(f"{name}: {p.why}" for name, p in _parts(cell) if p.verdict == "violated")]
+    """Say what is violated and why, but for what the cell's own sentence says."""
+    parts = [f"{name}: {p.why}" for name, p in _parts(cell) if p.verdict == "violated" and not _said(cell, p.why)]
+    return [*_by_reason(cell, "violated"), *parts]
+
+
+def _said(cell: Cell, why: str) -> bool:
+    return why.rstrip(".").casefold() in cell.sentence.casefold()
 
 
 def _proved(cell: Cell) -> Iterable[str]:
@@ -230,7 +236,7 @@ def _controls(report: Report, name: str, cells: Sequence[Cell]) -> list[ReleaseC
 def _claim(cell: Cell) -> ReleaseControl:
     claim = cell.claim
     assert claim is not None
-    acted: Any = {"holds": "acted", "violated": "did not act"}.get(claim.verdict, "not shown")
+    acted: Any = {"holds": "acted", "violated": "fell short"}.get(claim.verdict, "not shown")
     name = f"claimed noise: {claim.terms} of at most {claim.epsilon:g}"
     return ReleaseControl(name=name, acted=acted, how=f"against {cell.adversary}: {claim.verdict}; {claim.why}")
 

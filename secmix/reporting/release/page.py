@@ -18,7 +18,7 @@ SCHEMA = "release.schema.json"
 NOT_ANSWERED: Final = "not answered by this audit"
 
 Status = Literal["answered", "answered in part", "not answered by this audit"]
-Acted = Literal["acted", "did not act", "not shown"]
+Acted = Literal["acted", "did not act", "fell short", "not shown"]
 
 
 class _Plain(BaseModel):

@@ -104,12 +104,15 @@ def questions_of_report(report: Report, outputs: Sequence[Output]) -> list[Quest
 
 
 def _memory(report: Report) -> Question:
-    """Say whose data were recovered from messages; of the result by itself nothing was tried."""
-    found = [
-        f"{cell.protocol}, {cell.adversary}: {words.tally(cell)}, from what this adversary reads"
-        for cell in report.cells
-        if any(node.standing == "revealed" for node in cell.nodes)
-    ]
+    """Say whose data were recovered from messages, in whole or in part; of the result by itself nothing was tried."""
+    found = []
+    for cell in report.cells:
+        partly = sum(node.standing == "partly leaked" for node in cell.nodes)
+        if partly or any(node.standing == "revealed" for node in cell.nodes):
+            more = f", and {partly} partly leaked" if partly else ""
+            found.append(
+                f"{cell.protocol}, {cell.adversary}: {words.tally(cell)}{more}, from what this adversary reads"
+            )
     if not found:
         return unanswered(
             "memory", "No node's data were found in what was audited. The result by itself was not attacked."
@@ -128,7 +131,9 @@ def _responsible(report: Report) -> Question:
 
 
 def _basis(report: Report) -> Question:
-    limits = ", ".join(f"{key.replace('_', ' ')} {_limit(value)}" for key, value in report.policy.items())
+    each = [f"{key.replace('_', ' ')} {_limit(value)}" for key, value in report.policy.items()]
+    each += dict.fromkeys(f"the claim of {claim.terms} of at most {claim.epsilon:g}" for _, claim in _claims(report))
+    limits = ", ".join(each)
     faults = sum(cell.verdict in FAULTS for cell in report.cells)
     return question("basis", "answered", [
         f"The limits are: {limits or 'none, and so nothing is called safe'}. {faults} of {len(report.cells)} "
