@@ -18,7 +18,9 @@ from secmix.scenario import Scenario
 from secmix.scenario.scenario import from_dict
 
 PUBLIC = "The public, who gets the result and nothing else"
-_ALWAYS = "what every proof of secmix assumes: see “What a proof assumes” in its documentation (verdict)"
+_ALWAYS = (
+    "what every proof assumes: see “What a proof assumes”, on the page “What a verdict means” of the documentation"
+)
 _AS_AN_OUTSIDER = (
     "Whoever publishes the averages or models of every iteration, or messages, gives the public what an outsider below "
     "has."

@@ -81,7 +81,7 @@ class ReleasePage(_Plain):
     accepted: list[Acceptance]
     not_tried: list[str]
     questions: list[Question]
-    reproduce: str = Field(description="The command that makes this page again")
+    reproduce: str = Field(description="The command that makes the audit again")
 
     def to_json(self) -> str:
         """Render the content of release.json."""
