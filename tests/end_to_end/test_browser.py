@@ -160,3 +160,27 @@ def test_page_prints_with_everything_unfolded(page: Path, tmp_path: Path) -> Non
     content = pdf.read_bytes()
     assert content.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", content)) >= 4
+
+
+@pytest.mark.build
+def test_the_release_page_cuts_nothing_at_the_width_of_a4_and_asks_nobody(tmp_path: Path) -> None:
+    unit = _unit()
+    long = "Secure_summation_" * 12
+    cells = [unit.cell(long, f"{long}{k}", "violated", n_nodes=5) for k in range(2)]
+    path, _ = write(unit.make(title=long, cells=cells, findings=[]), tmp_path, ["release"])
+    inside = html.escape(path.read_text("utf-8"), quote=True)
+    measure = (
+        "const d = frames[0].document, all = [...d.body.querySelectorAll('*')].filter(e => !e.closest('svg'));"
+        "document.title = JSON.stringify([d.querySelectorAll('table').length, d.documentElement.clientWidth, "
+        "Math.max(...all.map(e => e.getBoundingClientRect().right)), "
+        "Math.max(...all.map(e => e.scrollWidth - e.clientWidth).filter((_, k) => all[k].clientWidth))])"
+    )
+    frame = tmp_path / "frame.html"
+    # 178 mm between the margins of A4 are 673 pixels.
+    frame.write_text(f'<iframe width="673" height="1200" srcdoc="{inside}" onload="{html.escape(measure)}"></iframe>')
+    dom = browse(frame, tmp_path, "--window-size=1280,1400", "--dump-dom")
+    tables, width, right, overflow = json.loads(html.unescape(re.findall(r"<title>(.*?)</title>", dom)[0]))
+    assert tables >= 2
+    assert right <= width
+    assert overflow <= 0
+    assert "evil.example" not in asked_for(path, tmp_path)
