@@ -65,7 +65,7 @@ def masks(monkeypatch):
 def test_masks_that_hide_too_little_violate_what_init_writes(masks, change, verdict):
     masks(change)
     text, _ = flower_scenario(PROJECT)
-    text = text.replace("runs = 100", "runs = 200").replace("[policy]", f"{CONFIG}\n[policy]")
+    text = text.replace("[policy]", f"{CONFIG}\n[policy]")
     with code_allowed(True):
         report = secmix.audit(parse(text, "the scenario that init writes"), cell=1, allow_code=True)
     assert report.cells[0].adversary == "The server"
