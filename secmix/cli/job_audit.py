@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from secmix.auditing.recorded_job import JobAudit, audit_job
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
-from secmix.cli.recorded_audit import RELEASE, release_command, written
-from secmix.errors import SecmixError
+from secmix.cli.recorded_audit import release_command, wanted_formats, written
 from secmix.recording.nvflare.ends import read_job
 from secmix.reporting.release.of_recorded import page_of_job
 
@@ -25,14 +23,10 @@ def audited(
     SecmixError
         If another format is asked for, or none.
     """
-    wanted = list(_FORMATS) if formats is None else list(dict.fromkeys(formats))
-    if not wanted or set(wanted) - {*_FORMATS, RELEASE}:
-        strange = ", ".join(each for each in wanted if each not in {*_FORMATS, RELEASE}) or "nothing"
-        raise SecmixError(f"--format of a recorded job is {', '.join(_FORMATS)} or {RELEASE}; given: {strange}")
+    wanted = wanted_formats(formats, "--format of a recorded job is {known}; given: {given}")
     found = audit_job(read_job(recording))
     page = page_of_job(found, list(headline(found)), release_command(recording))
-    texts = {each: make(found, show_private) for each, make in _FORMATS.items() if each in wanted}
-    return found, written(out, wanted, texts, page)
+    return found, written(out, wanted, as_lines(found, show_private), as_plain(found, show_private), page)
 
 
 def report_of_job(
@@ -124,17 +118,6 @@ def as_plain(found: JobAudit, show_private: bool = False) -> dict[str, object]:
         "remarks": found.remarks,
         "not_said": list(found.not_said),
     }
-
-
-def _markdown(found: JobAudit, show_private: bool) -> str:
-    return "\n".join(as_lines(found, show_private)) + "\n"
-
-
-def _json(found: JobAudit, show_private: bool) -> str:
-    return json.dumps(as_plain(found, show_private), indent=1, ensure_ascii=False) + "\n"
-
-
-_FORMATS: dict[str, Callable[[JobAudit, bool], str]] = {"md": _markdown, "json": _json}
 
 
 def _names(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from secmix._base import files
@@ -15,7 +15,7 @@ from secmix.reporting.formats.release_html import render
 from secmix.reporting.release.of_recorded import page_of_recording
 from secmix.reporting.release.page import ReleasePage
 
-RELEASE = "release"
+_FORMATS, _RELEASE = ("md", "json"), "release"
 _NAMED = 12
 
 
@@ -29,26 +29,41 @@ def audited(
     SecmixError
         If another format is asked for, or none.
     """
-    wanted = list(_FORMATS) if formats is None else list(dict.fromkeys(formats))
-    if not wanted or set(wanted) - {*_FORMATS, RELEASE}:
-        strange = ", ".join(each for each in wanted if each not in {*_FORMATS, RELEASE}) or "nothing"
-        raise SecmixError(
-            f"what one recorded run says is written as {', '.join(_FORMATS)} or {RELEASE}; asked for is {strange}"
-        )
+    refusal = "what one recorded run says is written as {known}; asked for is {given}"
+    wanted = wanted_formats(formats, refusal)
     found = audit_recording(read_recording(recording))
     page = page_of_recording(found, list(headline(found)), _in_words, release_command(recording))
-    texts = {each: make(found, show_private) for each, make in _FORMATS.items() if each in wanted}
-    return found, written(out, wanted, texts, page)
+    return found, written(out, wanted, as_lines(found, show_private), as_plain(found, show_private), page)
 
 
-def written(out: Path, wanted: Sequence[str], texts: Mapping[str, str], page: ReleasePage) -> list[Path]:
-    """Write the texts of a recorded audit and its release page, those that are wanted; return the files."""
+def wanted_formats(given: Sequence[str] | None, refusal: str) -> list[str]:
+    """Return the formats in which a recorded audit is written, each once; md and json where none are given.
+
+    Raises
+    ------
+    SecmixError
+        If another format is asked for, or none: ``refusal``, with the ``known`` and the ``given`` formats put in.
+    """
+    wanted = list(_FORMATS) if given is None else list(dict.fromkeys(given))
+    strange = [each for each in wanted if each not in {*_FORMATS, _RELEASE}]
+    if not wanted or strange:
+        known = f"{', '.join(_FORMATS)} or {_RELEASE}"
+        raise SecmixError(refusal.format(known=known, given=", ".join(strange) or "nothing"))
+    return wanted
+
+
+def written(
+    out: Path, wanted: Sequence[str], lines: Iterable[str], plain: Mapping[str, object], page: ReleasePage
+) -> list[Path]:
+    """Write a recorded audit and its release page, in the formats that are wanted; return the files."""
     contents: dict[Path, str] = {}
     for each in wanted:
-        if each == RELEASE:
+        if each == _RELEASE:
             contents |= {out / "release.html": render(page), out / "release.json": page.to_json()}
+        elif each == "md":
+            contents[out / "recorded.md"] = "\n".join(lines) + "\n"
         else:
-            contents[out / f"recorded.{each}"] = texts[each]
+            contents[out / "recorded.json"] = json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
     out.mkdir(parents=True, exist_ok=True)
     for place, text in contents.items():
         files.write(place, text.encode("utf-8", "replace"))
@@ -57,7 +72,7 @@ def written(out: Path, wanted: Sequence[str], texts: Mapping[str, str], page: Re
 
 def release_command(recording: Path) -> str:
     """Return the command that makes the release page of a recording again."""
-    return shlex.join(["secmix", "audit", "--recorded", str(recording), "--format", RELEASE])
+    return shlex.join(["secmix", "audit", "--recorded", str(recording), "--format", _RELEASE])
 
 
 def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
@@ -93,17 +108,6 @@ def headline(found: RecordedAudit) -> Iterator[str]:
         yield f"{rows} node{'s' * (rows != 1)} of which the messages give the row away."
     else:
         yield "No row was found in the messages. One run never shows that there is none to be found."
-
-
-def _markdown(found: RecordedAudit, show_private: bool) -> str:
-    return "\n".join(as_lines(found, show_private)) + "\n"
-
-
-def _json(found: RecordedAudit, show_private: bool) -> str:
-    return json.dumps(as_plain(found, show_private), indent=1, ensure_ascii=False) + "\n"
-
-
-_FORMATS: dict[str, Callable[[RecordedAudit, bool], str]] = {"md": _markdown, "json": _json}
 
 
 def _in_words(reading: RecordedReading) -> str:
