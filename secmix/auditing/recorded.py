@@ -239,7 +239,8 @@ def _coalitions(recording: Recording) -> list[str]:
         reply = next(filter(None, replies), None)
         if len(sent) < 2 or reply is None:
             continue
-        for weights, how in _weights(list(claims.values())):
+        told = [each[0] if each else None for each in claims.values()]
+        for weights, how in weightings(told, "by the numbers of rows that they said"):
             if _is_mean(list(sent.values()), weights, reply):
                 last = (
                     f"in iteration {before} nodes {', '.join(map(str, sorted(sent)))} sent models, and the next model"
@@ -263,28 +264,41 @@ def _models(messages: Iterable[RecordedMessage], iteration: int) -> dict[int, li
     return sent
 
 
-def _weights(claims: list[list[float]]) -> list[tuple[Array, str]]:
-    found = [(np.ones(len(claims)), "with equal weights")]
-    known = [claim[0] for claim in claims if claim]
-    if len(known) == len(claims) and min(known) > 0 and max(known) > min(known):
-        found.insert(0, (np.array(known), "by the numbers of rows that they said"))
+def weightings(told: Sequence[float | None], how: str) -> list[tuple[Array, str]]:
+    """Return weights of models and ``how`` they are got: those that were told, if all were and they differ, and equal.
+
+    Examples
+    --------
+    >>> [(weights.tolist(), how) for weights, how in weightings([1.0, 3.0], "by rows")]
+    [([1.0, 3.0], 'by rows'), ([1.0, 1.0], 'with equal weights')]
+    """
+    found = [(np.ones(len(told)), "with equal weights")]
+    known = [value for value in told if value is not None]
+    if len(known) == len(told) and min(known) > 0 and max(known) > min(known):
+        found.insert(0, (np.array(known), how))
     return found
 
 
-def _is_mean(models: list[list[Array]], weights: Array, reply: list[Array]) -> bool:
+def are_means(arrays: Iterable[tuple[Array, Sequence[Array]]], weights: Array) -> bool:
+    """Return whether each array is the weighted mean of its parts, up to rounding, and any part is another than it."""
     moved = False
-    if any(list(map(len, model)) != list(map(len, reply)) for model in models):
-        return False
-    for array, *parts in zip(reply, *models, strict=True):
-        mean = np.average(np.stack(parts).astype(np.float64), axis=0, weights=weights)
-        size = max(float(np.abs(part).max(initial=0.0)) for part in (*parts, array))
-        if (
-            not np.abs(mean - array).max(initial=0.0)
-            <= _ROUNDING * max(map(_last_digit, {each.dtype for each in (*parts, array)})) * size
-        ):
+    for array, parts in arrays:
+        if any(part.shape != array.shape for part in parts):
             return False
-        moved = moved or any(np.abs(part - array).max(initial=0.0) > 0 for part in parts)
+        stack = np.stack(parts).astype(np.float64)
+        mean = np.average(stack, axis=0, weights=weights)
+        size = max(float(np.abs(each).max(initial=0.0)) for each in (stack, array))
+        digits = [_last_digit(each.dtype) for each in (*parts, array) if each.dtype.kind == "f"]
+        if not np.abs(mean - array).max(initial=0.0) <= _ROUNDING * max(digits, default=0.0) * size:
+            return False
+        moved = moved or np.abs(stack - array).max(initial=0.0) > 0
     return moved
+
+
+def _is_mean(models: list[list[Array]], weights: Array, reply: list[Array]) -> bool:
+    if any(len(model) != len(reply) for model in models):
+        return False
+    return are_means(((array, parts) for array, *parts in zip(reply, *models, strict=True)), weights)
 
 
 def _only_errors(recording: Recording) -> list[str]:

@@ -144,18 +144,15 @@ def _sealed_between_clients(job: JobRecording) -> bool:
 
 def _kinds(messages: Iterable[JobMessage]) -> list[str]:
     """Say what was read, by task: arrays by name, opaque ones apart, and single numbers."""
-    found: dict[tuple[str, bool], list[JobMessage]] = {}
+    found: dict[str, list[JobMessage]] = {}
     for m in messages:
         if m.arrays or m.singles:
-            found.setdefault((m.task, m.reply), []).append(m)
-    return [
-        f"{task} ({'result' if reply else 'data'}), {len(held)} time{'s' * (len(held) != 1)}: {_content(held)}"
-        for (task, reply), held in found.items()
-    ]
+            found.setdefault(m.title, []).append(m)
+    return [f"{title}, {len(held)} time{'s' * (len(held) != 1)}: {_content(held)}" for title, held in found.items()]
 
 
 def _content(messages: list[JobMessage]) -> str:
-    sizes = {path: len(numbers) for m in messages for path, numbers in m.arrays.items() if path not in m.opaque}
+    sizes = {path: len(numbers) for m in messages for path, numbers in m.readable.items()}
     opaque = sorted({path for m in messages for path in m.opaque})
     singles = list(dict.fromkeys(path for m in messages for path in m.singles))
     parts = [f"{path} ({size} number{'s' * (size != 1)})" for path, size in sizes.items()]

@@ -133,7 +133,7 @@ def _never_called(job: JobRecording, participant: Participant, line: Mapping[str
     mine = [m for m in job.messages if participant.name in (m.sender, m.receiver)]
     if not any(m.arrays for m in mine):
         return "unclear", "it was never called, and no message with arrays passed this participant"
-    others = sorted({f"{m.task} ({'result' if m.reply else 'data'})" for m in mine if m.arrays})
+    others = sorted({m.title for m in mine if m.arrays})
     what = f"it was never called: its configuration names the keys {', '.join(line['keys']) or 'none'} of the chain "
     what += f"{line['chain']}; arrays passed in {', '.join(others)}"
     if "*" in tasks:
@@ -155,11 +155,11 @@ def _let_through(job: JobRecording, name: str, read: Passages) -> str:
         return ""
     got = {each for m in job.messages if m.receiver == name for each in _digests(m)}
     sent = [m for m in job.messages if m.sender == name and any(each in withheld - got for each in _digests(m))]
-    return ", ".join(sorted({f"{m.task} ({'result' if m.reply else 'data'}) to {m.receiver}" for m in sent}))
+    return ", ".join(sorted({f"{m.title} to {m.receiver}" for m in sent}))
 
 
 def _digests(message: JobMessage) -> list[str]:
-    return [digest(numbers) for path, numbers in message.arrays.items() if path not in message.opaque]
+    return [digest(numbers) for numbers in message.readable.values()]
 
 
 def _too_late(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> str:

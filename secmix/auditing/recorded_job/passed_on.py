@@ -28,7 +28,7 @@ def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
     holders: dict[str, set[str]] = defaultdict(set)  # who got it so far
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for message in job.messages:
-        where = f"{message.task} ({'result' if message.reply else 'data'}) from {message.sender}"
+        where = f"{message.title} from {message.sender}"
         for path, mark in marks(message):
             if message.sender not in holders[mark] and message.sender in job.clients:
                 origins[mark].add(message.sender)
@@ -41,8 +41,8 @@ def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
 
 def marks(message: JobMessage) -> Iterator[tuple[str, str]]:
     """Yield the readable arrays of a message that can be told from others, hashed."""
-    for path, numbers in message.arrays.items():
-        if path not in message.opaque and len(numbers) > 1 and np.any(numbers != numbers[0]):
+    for path, numbers in message.readable.items():
+        if len(numbers) > 1 and np.any(numbers != numbers[0]):
             yield path, digest(numbers)
 
 
@@ -57,9 +57,9 @@ def with_those_who_get_them(job: JobRecording, rows: Sequence[JobRow]) -> list[J
 
 
 def _tables(message: JobMessage) -> Iterator[Array]:
-    for path, numbers in message.arrays.items():
+    for path, numbers in message.readable.items():
         shape = message.shapes.get(path, ())
-        if path not in message.opaque and len(shape) == 2:
+        if len(shape) == 2:
             yield np.asarray(numbers, dtype=np.float64).reshape(shape)
 
 

@@ -59,9 +59,9 @@ def known_rows(job: JobRecording) -> list[JobRow]:
 
 def _layouts(message: JobMessage, name: str) -> Iterator[tuple[str, Array]]:
     """Yield the readable arrays called ``name``, each in its shape, with what is before its name."""
-    for path, numbers in message.arrays.items():
+    for path, numbers in message.readable.items():
         above, _, own = path.rpartition("/")
-        if own == name and path not in message.opaque and path in message.shapes:
+        if own == name and path in message.shapes:
             yield above, np.asarray(numbers, dtype=np.float64).reshape(message.shapes[path])
 
 
@@ -159,6 +159,6 @@ def variables(message: JobMessage) -> dict[str, Array]:
     kinds = ("weights", "weight_diff")
     return {
         path.partition("/")[2]: np.asarray(numbers)
-        for path, numbers in message.arrays.items()
-        if path not in message.opaque and path.partition("/")[0] in kinds
+        for path, numbers in message.readable.items()
+        if path.partition("/")[0] in kinds
     }

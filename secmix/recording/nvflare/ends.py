@@ -70,6 +70,16 @@ class JobMessage:
     time: float
     encrypted: bool
 
+    @property
+    def title(self) -> str:
+        """Its task, and which way it goes."""
+        return f"{self.task} ({'result' if self.reply else 'data'})"
+
+    @property
+    def readable(self) -> dict[str, NDArray[Any]]:
+        """Arrays that are not opaque, by path."""
+        return {path: numbers for path, numbers in self.arrays.items() if path not in self.opaque}
+
 
 @dataclass(frozen=True)
 class Participant:
