@@ -47,7 +47,7 @@ class _Account:
 def spending(case: CellContext, terms: PrivacyTerms) -> list[NodeSpending]:
     """Return what each node that is asked about spent in several calls; nothing where nothing is released."""
     setup: Any = case.setup
-    player = Player(setup.protocol if case.built is None else case.built, setup.network, case.cell.seed)
+    player = Player.of(case)
     accounts: dict[int, list[_Account]] = {node: [] for node in setup.asked}
     for key in range(_CALLS):
         rows = setup.sample_rows(1, stream(case.cell.seed, "played back", _PURPOSE, key))

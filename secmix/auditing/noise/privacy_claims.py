@@ -152,7 +152,7 @@ def _proof(case: CellContext, bound: NoiseBound | None, claim: ClaimSpec) -> Cle
 def _bare(case: CellContext) -> str:
     """Name the first message that depends on data, of a protocol that releases nothing."""
     setup: Any = case.setup
-    player = Player(setup.protocol if case.built is None else case.built, setup.network, case.cell.seed)
+    player = Player.of(case)
     first, other = (setup.sample_rows(1, stream(case.cell.seed, PURPOSE, "rows", key)) for key in (0, 1))
     return bare_message(player, player.record(first, 0), other)
 

@@ -111,10 +111,8 @@ class _Reader:
     """Calls a collaboration on two data sets, with the same outputs of its releases."""
 
     def __init__(self, case: CellContext, node: int) -> None:
-        setup: Any = case.setup
-        self.setup = setup
-        built = setup.protocol if case.built is None else case.built
-        self.player = Player(built, setup.network, case.cell.seed)
+        self.setup: Any = case.setup
+        self.player = Player.of(case)
         self.first = _KEYS * (1 + node)
         self.messages = 0
 

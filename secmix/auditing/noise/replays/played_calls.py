@@ -10,6 +10,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import sequence
+from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.soundness.runner import ALLOWED, Call, deep_copy, frame_of, record_call, same_bits
 from secmix.network import Network
 from secmix.privacy.ledger import Ledger, Noise, Release, noting
@@ -41,6 +42,12 @@ class Player:
     seed: int
     calls: int = 0
     most: int | None = None
+
+    @staticmethod
+    def of(case: CellContext) -> Player:
+        """Return a player of the protocol of a cell, as it was before any run."""
+        setup: Any = case.setup
+        return Player(setup.protocol if case.built is None else case.built, setup.network, case.cell.seed)
 
     def record(self, parts: Sequence[Array], key: int, *, protocol: Any = None, bend: Bend | None = None) -> PlayedCall:
         """Call a copy, or ``protocol`` itself, on rows (1, N_i, d) of each node with the draws of ``key``."""
