@@ -59,7 +59,8 @@ def run_cells(
     notify: Progress = progress or (lambda done, total, what: None)
     notify(0, len(cells), "checking the scenario")
     prepared: dict[str, PreparedData] = {}
-    trials = [_tried_out(i, cell, ready_parts, allow_code, prepared) for i, cell in enumerate(cells)]
+    with threadpool_limits(limits=1):
+        trials = [_tried_out(i, cell, ready_parts, allow_code, prepared) for i, cell in enumerate(cells)]
     files = [None if store is None else store / f"{cell_cache.fingerprint(cell, ready_parts)}.json" for cell in cells]
     results = _Results(cells, files, notify)
     todo = results.read(commands)
@@ -100,7 +101,7 @@ def _tried_out(
     cost = None
     try:
         # Other draws may converge; if not, the cell says so and the others finish.
-        with threadpool_limits(limits=1), suppress(NotConverged):
+        with suppress(NotConverged):
             cost = try_out(cell, ready_parts, allow_code, prepared)
     except KeyboardInterrupt:
         raise
