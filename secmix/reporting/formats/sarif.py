@@ -132,7 +132,7 @@ def _of_robustness(cell: Cell, robustness: Robustness, location: dict[str, Any])
 
 
 def _of_claim(cell: Cell, claim: PrivacyClaim, location: dict[str, Any]) -> dict[str, Any]:
-    message = f"PrivacyClaim of {cell.protocol} against {cell.adversary}: {claim.why} ({claim.verdict})"
+    message = f"Claim of {cell.protocol} against {cell.adversary}: {claim.why} ({claim.verdict})"
     worst = [node for node in claim.nodes if node.verdict == claim.verdict][:1]
     properties = {
         "claimed": claim.epsilon,
