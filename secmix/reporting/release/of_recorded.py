@@ -142,7 +142,7 @@ def _questions(outputs: Sequence[Output]) -> list[Question]:
         listed(outputs),
         _memory(outputs),
         controlled(outputs),
-        *of_the_organisation(),
+        of_the_organisation(),
         unanswered("responsible", "An audit of a recorded run takes no accepted findings."),
         question("basis", "answered in part", [
             "A row counts as known where it follows with certainty, and a filter as not acting where it broke its law. "

@@ -68,11 +68,9 @@ def controlled(outputs: Sequence[Output]) -> Question:
     )
 
 
-def of_the_organisation() -> list[Question]:
-    """List the question that no audit answers."""
-    return [
-        unanswered("may", "That is the organisation's own policy. This page has what was found, for that decision.")
-    ]
+def of_the_organisation() -> Question:
+    """Return the question that no audit answers."""
+    return unanswered("may", "That is the organisation's own policy. This page has what was found, for that decision.")
 
 
 def trusted(outputs: Sequence[Output]) -> Question:
@@ -92,7 +90,7 @@ def questions_of_report(report: Report, outputs: Sequence[Output]) -> list[Quest
         listed(outputs),
         _memory(report),
         controlled(outputs),
-        *of_the_organisation(),
+        of_the_organisation(),
         _responsible(report),
         _basis(report),
         machine_record(),
