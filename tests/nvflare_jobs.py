@@ -176,6 +176,6 @@ def ended(process: subprocess.Popen) -> tuple[int, float]:
 
 
 def logged(workspace: Path, site: str) -> list[dict]:
-    """What a client's script printed before it sent a model."""
+    """Return the lines that a client's script printed before it sent a model."""
     lines = (workspace / "run" / site / "log.txt").read_text().splitlines()
     return [json.loads(line.partition("LOGGED ")[2]) for line in lines if "LOGGED " in line]

@@ -1,4 +1,4 @@
-"""What noise costs: error of four learners against epsilon, each between its bounds; and claims of known truth.
+"""Cost of noise: error of four learners against epsilon, each between its bounds; and claims of known truth.
 
 Run ``python -m analysis.noise``; it takes some minutes.
 """

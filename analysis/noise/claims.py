@@ -1,4 +1,4 @@
-"""What an audit says of claims of known truth: wrong protocols and their right twins, from the tests."""
+"""Verdicts of audits on claims of known truth: wrong protocols and their right twins, from the tests."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ LOSSES = {
     "GraphFed-EM": "rows put into another group",
     "regression": "variance that is no longer explained",
 }
-"""What each learner loses, in words."""
+"""Names of the losses of each learner."""
 
 _BLUE, _GREY = "#2a6f97", "#777777"
 _PLAIN = FuncFormatter(lambda value, _: f"{value:g}")

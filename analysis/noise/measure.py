@@ -1,4 +1,4 @@
-"""What is measured: what a learner loses at each epsilon, and between which bounds that epsilon lies."""
+"""Measures of noise: the loss of a learner at each epsilon, and the bounds between which that epsilon lies."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ _ITSELF = {0: 1}
 _EACH = 20  # terms that take as long as all else of a sum
 _LONG, _CHEAP = 24, 50  # terms from which on arrays are faster, and how many of these take as long as one of others
 MOST_TERMS = 10**8
-"""How many terms a call may add up; more would take minutes."""
+"""Most terms that a call may add up; more would take minutes."""
 
 
 def alone(variable: int) -> Form:

@@ -1,4 +1,4 @@
-"""What a recording's header and the lines of its index must be: a list of checks, and the JSON schema that says it."""
+"""Format of a recording's header and of the lines of its index: a list of checks, and the JSON schema that says it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "error": "the answer of a node that failed, such as a code",
     }
 )
-"""What a part, or a single number, can be declared as. Without a role it is listed, and nothing is computed from it."""
+"""Roles that a part or a single number may have. Without a role it is listed, and nothing is computed from it."""
 BY = ("server", "node")
 NAME = re.compile(r"\d{6,9}\.npz")
 SCHEMA = "recording.schema.json"

@@ -45,7 +45,7 @@ class PrivacyTerms:
 
     @property
     def counts_vary(self) -> bool:
-        """Whether neighbours may differ in their number of rows."""
+        """True where neighbours may differ in their number of rows."""
         return self.relation == "add-or-remove" or (self.unit == "node" and not self.counts_are_public)
 
 

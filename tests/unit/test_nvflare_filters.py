@@ -34,7 +34,7 @@ STEPS = FLMetaKey.NUM_STEPS_CURRENT_ROUND
 
 
 class Runner:
-    """What a client's runner has of filters."""
+    """Filters of a client's runner."""
 
     def __init__(self, data=None, result=None):
         self.task_data_filters, self.task_result_filters = data or {}, result or {}

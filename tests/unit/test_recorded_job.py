@@ -1,4 +1,4 @@
-"""What the audit says of a recorded job: who reads what of whom, rows that follow, and averages; without NVFlare."""
+"""Audits of a recorded job: who reads what of whom, rows that follow, and averages; without NVFlare."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _NAMED = 6
 
 @dataclass(frozen=True)
 class Learned:
-    """What one party learns of one client.
+    """Knowledge of one party about one client.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whether the next model of a job averages what clients sent: all of them but one then know what that one sent."""
+"""Models of a job that average what clients sent: all of them but one then know what that one sent."""
 
 from __future__ import annotations
 

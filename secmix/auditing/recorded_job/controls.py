@@ -1,4 +1,4 @@
-"""Which of the filters that a job's configuration names acted in the recorded run.
+"""Filters that a job's configuration names: which of them acted in the recorded run.
 
 Of filters whose law is known (NVFlare's own) the messages behind them must keep that law. Of any other filter only
 this is said: it was never called, it changed messages, or it changed none, which a filter that merely looks may do.

@@ -1,4 +1,4 @@
-"""What a client sent that others get from somebody else: the server, or the client that aggregates, passes it on."""
+"""Arrays of a client that others get from somebody else: the server, or the client that aggregates, passes it on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a filter did to a message: the message before it, beside the message behind it."""
+"""Change of a message by a filter: the message before it, beside the message behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message of NVFlare contains, as named vectors: the content of a Shareable and of the DXO in it.
+"""Contents of a message of NVFlare as named vectors: those of a Shareable and of the DXO in it.
 
 Numbers are taken as they are. Bytes that NVFlare itself can unpack (statistics are sent so) are unpacked. Other bytes,
 such as ciphertexts, are *opaque*: they are recorded as bytes and not read. Texts are named and not recorded.

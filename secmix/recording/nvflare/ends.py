@@ -83,7 +83,7 @@ class JobMessage:
 
 @dataclass(frozen=True)
 class Participant:
-    """Who recorded, the filters that its configuration names, and the passages of messages through them."""
+    """A participant that recorded, the filters of its configuration, and passages of messages through them."""
 
     name: str
     server: bool
