@@ -20,7 +20,7 @@ from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
 from secmix.protocols.em.statistics import local_statistics
-from secmix.scenario import Scenario, from_dict
+from secmix.scenario import Scenario, from_dict, parse
 from secmix.transcript import SERVER, Channel
 
 RUNS = 100
@@ -338,3 +338,10 @@ def test_a_plain_sum_is_found_where_only_combinations_are_known() -> None:
     assert _groups(np.array([[1.0, 0, -1, 0, 0]]), honest, (1,) * 5) == set()
     assert _groups(np.eye(5), honest, (2,) * 5) == {(0,), (2,), (3,), (4,)}
     assert _groups(np.eye(5)[:0], honest, (2,) * 5) == set()
+
+
+def test_a_flower_project_draws_the_same_numbers_in_every_folder():
+    """A test passed in one folder and failed in another, where the masks of SecAgg+ were others."""
+    network, table = "network.kind = 'complete'\n", "[protocol]\nname = 'flower_app'\nproject = "
+    here, elsewhere = (seeds_of(parse(f"{network}{table}'{folder}'\n")) for folder in ("mine/app", "/tmp/clone/app"))
+    assert [drawn.entropy for drawn in here] == [drawn.entropy for drawn in elsewhere]

@@ -38,6 +38,7 @@ from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
+from secmix.scenario.paths import in_table
 from secmix.transcript import Channel, Transcript, View, listening
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
@@ -119,8 +120,12 @@ class SumObservation(Observation):
 
 
 def seeds_of(cell: Scenario) -> Seeds:
-    """Make the seeds of the data, the same in all cells of an audit, and of the protocol, the cell's own."""
-    own = (cell.protocol.model_dump(), cell.adversary.model_dump())
+    """Make the seeds of the data, the same in all cells of an audit, and of the protocol, the cell's own.
+
+    They do not depend on the folder that a project lies in: a copy elsewhere draws the same numbers.
+    """
+    protocol = in_table("protocol", cell.protocol.model_dump(), lambda path: "")
+    own = (protocol, cell.adversary.model_dump())
     return sequence(cell.seed, "data"), sequence(cell.seed, "protocol", *own)
 
 
