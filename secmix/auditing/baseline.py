@@ -107,15 +107,15 @@ def _headline(against_baseline: bool, known: Sequence[Verdict], accepting: Seque
     return "; ".join(parts)
 
 
-def _sorted(found: Sequence[Verdict]) -> tuple[str, str]:
+def _sorted(verdicts: Sequence[Verdict]) -> tuple[str, str]:
     """Count violations apart from what could not be decided, with the verb that follows.
 
     >>> _sorted(["violated"]), _sorted(["violated", "inconclusive", "violated"])
     (('1 violation', 'is'), ('2 violations and 1 open question', 'are'))
     """
-    counts = {"violation": found.count("violated"), "open question": len(found) - found.count("violated")}
+    counts = {"violation": verdicts.count("violated"), "open question": len(verdicts) - verdicts.count("violated")}
     listed = [f"{count} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
-    return " and ".join(listed), "are" if len(found) > 1 else "is"
+    return " and ".join(listed), "are" if len(verdicts) > 1 else "is"
 
 
 def _counted(count: int, what: str) -> str:

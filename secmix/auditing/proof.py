@@ -163,10 +163,10 @@ def unproved(case: CellContext, node: int) -> list[str]:
     behind = outcome.behind_masks.get(node, 0.0)
     if behind > _VISIBLE > read:
         assert isinstance(case.setup, SumSetup)
-        found = share_behind_masks(case.setup, case.observation, node)
-        if found < _VISIBLE:
+        visible = share_behind_masks(case.setup, case.observation, node)
+        if visible < _VISIBLE:
             small = "masks of the size that the code draws may leave"
-            return [f"{small} {behind:.0%} visible, in the audited runs {found:.0%}"]
+            return [f"{small} {behind:.0%} visible, in the audited runs {visible:.0%}"]
     limit = case.cell.policy.max_normalised_leakage
     doubt = [*case.observation.mask_shape, *case.observation.unread]
     if doubt and limit is not None and behind > limit:

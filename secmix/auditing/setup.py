@@ -297,14 +297,14 @@ def rows_of_nodes(cell: Scenario, owners: Sequence[str]) -> tuple[Ints, ...]:
     DataError
         If there is not one group for each node.
     """
-    found = list(dict.fromkeys(owners))
-    wanted = cell.network.names or found
-    if sorted(wanted) != sorted(found) or len(found) != cell.network.nodes:
-        strange = sorted(set(found) ^ set(wanted))
+    named = list(dict.fromkeys(owners))
+    wanted = cell.network.names or named
+    if sorted(wanted) != sorted(named) or len(named) != cell.network.nodes:
+        strange = sorted(set(named) ^ set(wanted))
         differ = f" ({', '.join(map(shown, strange[:3]))} only in one of them)" if strange else ""
         error = DataError(
-            f"[data] group: the rows belong to {len(found)} groups, and [network] has {cell.network.nodes} "
-            f"nodes{differ}; set nodes = {len(found)}, and names to those of the groups"
+            f"[data] group: the rows belong to {len(named)} groups, and [network] has {cell.network.nodes} "
+            f"nodes{differ}; set nodes = {len(named)}, and names to those of the groups"
         )
         error.key = ("data", "group")
         raise error

@@ -26,17 +26,17 @@ def are_unequal(setup: SumSetup) -> bool:
 
 def share_known(observation: SumObservation, node: int, *, masks: bool, cumulative: bool) -> Share:
     """Return the largest share of the node's input that a reading explains, behind infinite masks or real ones."""
-    found = [Share(0.0, 0.0, 0.0)]
+    shares = [Share(0.0, 0.0, 0.0)]
     for of, reading in observation.all_readings:
         if len(of) == 1 or cumulative:
             vectors = np.concatenate([observation.inputs[t] for t in of])
             seen, noise = _seen(reading, observation.mask_size) if masks else _known(reading)
             n = len(observation.inputs[of[0]])
-            found += [
+            shares += [
                 explained(vectors, seen, noise, node + n * place, rng=stream(node, "soundness", "bootstrap", place))
                 for place in range(len(of))
             ]
-    return max(found, key=lambda share: share.value)
+    return max(shares, key=lambda share: share.value)
 
 
 def output_share(setup: SumSetup, observation: SumObservation, node: int) -> float:

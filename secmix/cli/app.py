@@ -179,18 +179,18 @@ def exposure(
         whose = None if owners is None else [owner.strip() for owner in owners.split(",")]
         prices = None if costs is None else parsed_costs(costs)
         with console.progress() as tell:
-            found = exposures(
+            judged = exposures(
                 scenario, level, colluders, taps, whose, prices,
                 min_colluders=min_colluders, cell=cell, recover=recover, repair=repair, progress=tell,
             )  # fmt: skip
         if json:
             import json as plain
 
-            content = [each.to_dict() for each in found]
+            content = [each.to_dict() for each in judged]
             typer.echo(plain.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
         else:
-            print_exposures(found, Console())
-    raise typer.Exit(STATUS[worst(each.verdict or "not asked" for each in found)])
+            print_exposures(judged, Console())
+    raise typer.Exit(STATUS[worst(each.verdict or "not asked" for each in judged)])
 
 
 @app.command()
@@ -275,9 +275,9 @@ def init(
 
         if flower and network:
             raise SecmixError("a Flower app's nodes talk to the server alone: give --flower or --network, not both")
-        text, found = flower_scenario(flower, path.parent, csv) if flower else first_scenario(path, csv, network)
+        text, told = flower_scenario(flower, path.parent, csv) if flower else first_scenario(path, csv, network)
         write_new(path, text)
-        for line in found:
+        for line in told:
             typer.echo(one_line(line))
         command = f"secmix audit {one_line(shlex.quote(str(path)))}{' --allow-code' * bool(flower)}"
         typer.echo(f"Wrote {one_line(str(path))}. Change it, then: {command}")

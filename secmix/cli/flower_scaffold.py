@@ -111,19 +111,22 @@ _NO_LOAD = [
 def _data(own: Any, rows: DescribedFile, folder: Path, beside: Path) -> list[tuple[str, Any, str]]:
     """Return the settings of ``[data]``: of the file, else those that the project names, else an example's."""
     if rows.settings:
-        found = rows.settings
+        settings = rows.settings
     elif isinstance(given := own.get("rows", {}), dict):
-        found = [
+        settings = [
             (key, relative(folder / value, beside) if key == "path" else value, "") for key, value in given.items()
         ]
     else:
         raise ScenarioError(f'[tool.secmix] rows is a table such as {{ name = "wine" }}; given {shown(given)}')
-    if "name" not in {key for key, _, _ in found}:
-        found = [("name", "breast_cancer", "rows like those of the clients; or your own: secmix init --csv"), *found]
+    if "name" not in {key for key, _, _ in settings}:
+        settings = [
+            ("name", "breast_cancer", "rows like those of the clients; or your own: secmix init --csv"),
+            *settings,
+        ]
     if "rows_per_node" in own:
-        found = [each for each in found if each[0] != "rows_per_node"]
-        found = [*found, ("rows_per_node", own["rows_per_node"], "")]
-    return found
+        settings = [each for each in settings if each[0] != "rows_per_node"]
+        settings = [*settings, ("rows_per_node", own["rows_per_node"], "")]
+    return settings
 
 
 def _table(name: str, settings: list[tuple[str, Any, str]]) -> list[str]:

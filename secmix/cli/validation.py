@@ -56,13 +56,13 @@ def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
     text, source = read_text(path), f"'{given}'"
     content = read_toml(text, source)
     with plugins.code_allowed(allow_code):
-        found = [*faults(content, source, text), *faults_of_parts(content, source, text, path.parent)]
-        if not found:
+        faulty = [*faults(content, source, text), *faults_of_parts(content, source, text, path.parent)]
+        if not faulty:
             scenario = from_dict(content, source, text)
-            found, estimates = _misfits(scenario, text, given, path.parent)
-            if not found:
+            faulty, estimates = _misfits(scenario, text, given, path.parent)
+            if not faulty:
                 return [], _summary(scenario, given, estimates)
-    lines = sorted(dict.fromkeys(map(brief, found)), key=_line)
+    lines = sorted(dict.fromkeys(map(brief, faulty)), key=_line)
     more = [f"{source}: and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
     return [*lines[:_MOST_LINES], *more], ""
 
@@ -162,11 +162,11 @@ def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[
     from secmix.auditing.engine.run_cell import try_out
     from secmix.auditing.setup import PreparedData
 
-    found, estimates = [], []
+    misfits, estimates = [], []
     try:
         with_known_adversaries(scenario)
     except SecmixError as error:
-        found.append(str(located(error, scenario, text, source)))
+        misfits.append(str(located(error, scenario, text, source)))
     ready: dict[str, PreparedData] = {}
     for k, cell in enumerate(scenario.cells()):
         try:
@@ -174,12 +174,14 @@ def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[
                 estimates.append(try_out(seen_from(cell, folder), None, plugins.is_code_allowed(), prepared=ready))
         except SecmixError as error:
             error.cell = k
-            found.append(str(located(error, scenario, text, source)))
+            misfits.append(str(located(error, scenario, text, source)))
         except MemoryError:
-            found.append(f"'{source}': {shown(cell.protocol.title)} does not fit into memory; use fewer nodes or rows")
+            misfits.append(
+                f"'{source}': {shown(cell.protocol.title)} does not fit into memory; use fewer nodes or rows"
+            )
         except Exception as error:  # a user's own part may fail in any way
-            found.append(f"'{source}': {shown(cell.protocol.title)} fails with {cause(error)}")
-    return found, estimates
+            misfits.append(f"'{source}': {shown(cell.protocol.title)} fails with {cause(error)}")
+    return misfits, estimates
 
 
 def _summary(scenario: Scenario, given: str, estimates: list[CostEstimate]) -> str:

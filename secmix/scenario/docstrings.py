@@ -15,15 +15,15 @@ def sections(doc: str) -> dict[str, dict[str, str]]:
     >>> sections("One.\\n\\nParameters\\n----------\\na, b : int\\n    Two\\n    lines.\\n")
     {'Parameters': {'a': 'Two lines.', 'b': 'Two lines.'}}
     """
-    found: dict[str, dict[str, str]] = {}
+    by_title: dict[str, dict[str, str]] = {}
     for title, body in _SECTION.findall(doc + "\n"):
         entries: dict[str, str] = {}
         for names, text in re.findall(
             r"^(\w[\w, ]*)(?: :[^\n]*)?\n((?:[ \t]+[^\n]*\n|\n(?=[ \t]))*)", body, flags=re.M
         ):
             entries |= {name.strip(): " ".join(text.split()) for name in names.split(",")}
-        found[title] = entries
-    return found
+        by_title[title] = entries
+    return by_title
 
 
 def summary(part: Any) -> str:

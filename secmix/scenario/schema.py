@@ -102,15 +102,15 @@ def _table(group: str, common: Schema, model: type[BaseModel]) -> Schema:
 def _settings(part: Any, own: Mapping[str, Schema]) -> Schema:
     """Build the schema of the keys that one part takes beside those of every part."""
     parameters, hints, meanings = parameters_of(part), hints_of(part), described(part, "Parameters")
-    found: Schema = {"description": summary(part)}
+    schema: Schema = {"description": summary(part)}
     if parameters is None:
-        return found
+        return schema
     settings = {key: {**_kind(hints.get(key)), **_meaning(meanings.get(key))} for key in parameters}
     shared = {key: value for key, value in own.items() if key != "features" or key not in settings}
-    found["properties"] = {**settings, **shared}
-    found["additionalProperties"] = False
+    schema["properties"] = {**settings, **shared}
+    schema["additionalProperties"] = False
     needed = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
-    return {**found, "required": needed} if needed else found
+    return {**schema, "required": needed} if needed else schema
 
 
 def _meaning(text: str | None) -> Schema:

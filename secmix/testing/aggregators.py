@@ -305,18 +305,18 @@ class _RuleCheck:
         rule_f = inputs.f if configured(self.rule)[1] is None else None
         search = WorstCase(self.rule, len(inputs.byzantine), self.budget, rule_f)
         try:
-            found = search.search(inputs.honest, np.random.default_rng(drawn.seed))
+            reached = search.search(inputs.honest, np.random.default_rng(drawn.seed))
         except RuleRefuses:
             return None
         except SecmixError as error:
             return self._broken(REACH, inputs, error, tries=0)
         self.searches += 1
-        self.evaluations += found.evaluations
-        grows = "The error grows in proportion to the messages: the rule breaks down." * found.unbounded
+        self.evaluations += reached.evaluations
+        grows = "The error grows in proportion to the messages: the rule breaks down." * reached.unbounded
         # The messages in few digits, if they do as much harm; the message is for a reader.
-        few = np.array([float(f"{x:.3g}") for x in found.messages.ravel()]).reshape(found.messages.shape)
-        finite = np.isfinite(found.messages).all()
-        for messages in (few, found.messages):
+        few = np.array([float(f"{x:.3g}") for x in reached.messages.ravel()]).reshape(reached.messages.shape)
+        finite = np.isfinite(reached.messages).all()
+        for messages in (few, reached.messages):
             worst = replace(inputs, byzantine=messages)
             if np.isfinite(messages).all() == finite and (why := self.trials.fails(WORST, worst)):
                 return self._broken(WORST, worst, why, grows, tries=20)

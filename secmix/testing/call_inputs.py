@@ -85,7 +85,7 @@ def large_calls(
     for place, size in enumerate(sizes):
         which = (place + place // 6) % 3
         size[which] = random.choice(_LARGE[which])
-    found: list[CallDraw] = []
+    drawn_calls: list[CallDraw] = []
     for place, size in enumerate([*sizes, *_named(numbers, 2 * count)]):
         while True:
             kind = list(_KINDS)[place % 6] if given is None else "given"
@@ -93,13 +93,13 @@ def large_calls(
             drawn = CallDraw(kind, size[0] if given is None else given.n, size[1], size[2], corrupt, False, True, seed)
             most = max(size[given is not None :])
             if most <= _SMALL or _sent(protocol, drawn.network(given)) * size[1] * size[2] <= _SENT:
-                found.append(drawn)
+                drawn_calls.append(drawn)
             elif place < count:  # half of a named number is another number
                 which = size.index(most, given is not None)
                 size[which] = -(-most // 2)
                 continue
             break
-    return found
+    return drawn_calls
 
 
 def _sent(protocol: SumProtocol, network: Network) -> int:
@@ -112,8 +112,8 @@ def _sent(protocol: SumProtocol, network: Network) -> int:
 
 def _named(numbers: Iterable[int], count: int) -> list[list[int]]:
     """Return [nodes, entries, runs] about numbers of the code, ``count`` at most."""
-    found = []
+    sizes = []
     for value in sorted({number + step for number in numbers for step in (0, 1)}):
         at = ([value, 1, 1], [3, value, 1], [3, 1, value])
-        found += [size for size, most, least in zip(at, _NAMED_MOST, (3, 2, 2), strict=True) if least <= value <= most]
-    return found[:: -(-len(found) // count)] if found else found
+        sizes += [size for size, most, least in zip(at, _NAMED_MOST, (3, 2, 2), strict=True) if least <= value <= most]
+    return sizes[:: -(-len(sizes) // count)] if sizes else sizes

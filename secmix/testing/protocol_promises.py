@@ -51,19 +51,19 @@ def reveals(protocol, network, adversary, stated, proof):
     """Let an adversary learn no combination of inputs but the stated ones and its own."""
     from secmix.kernel import Open, clear
 
-    found = clear(proof, network, adversary)
-    if isinstance(found, Open):
+    known = clear(proof, network, adversary)
+    if isinstance(known, Open):
         return  # nothing is proved, and nothing contradicted
     corrupt = adversary.corrupt_nodes(network)
     sums = [*stated, *({node} for node in corrupt)]
     allowed = np.array([[float(i in nodes) for i in range(network.n)] for nodes in sums]).reshape(-1, network.n)
     most = np.diag(np.linalg.pinv(allowed) @ allowed)
-    for nodes in found.sums:  # one of the combinations that are allowed must be of these nodes, and of all of them
+    for nodes in known.sums:  # one of the combinations that are allowed must be of these nodes, and of all of them
         others = allowed[:, sorted(set(range(network.n)) - nodes - corrupt)]
         rest = allowed - others @ np.linalg.pinv(others) @ allowed
         missing = sorted(node for node in nodes if np.abs(rest[:, node]).max(initial=0.0) <= 1e-6)
         assert not missing, f"it learns {' + '.join(f'x{node}' for node in sorted(nodes))}, whatever the data are"
-    for node, share in found.exact.items():
+    for node, share in known.exact.items():
         assert share <= most[node] + 1e-6, f"it learns {share:.0%} of node {node}, of which {most[node]:.0%} are stated"
 
 
@@ -71,11 +71,11 @@ def masks(protocol, network, adversary, stated, proof):
     """Hide what is not stated behind masks at least as large as inputs of size 1."""
     from secmix.kernel import Open, clear
 
-    found = clear(proof, network, adversary)
-    if isinstance(found, Open):
+    known_sums = clear(proof, network, adversary)
+    if isinstance(known_sums, Open):
         return
-    for node, share in found.behind_masks.items():
-        known = found.exact[node]
+    for node, share in known_sums.behind_masks.items():
+        known = known_sums.exact[node]
         assert share - known <= (1 - known) / 2, f"a mask hides little of node {node}: {share:.0%} of it are known"
 
 

@@ -209,13 +209,13 @@ class _ProtocolCheck:
         """Ask the kernel, count its answer, and say whether it holds for every call."""
         network, adversary = inputs["network"], inputs["adversary"]
         proof = inputs["proof"] = self._proof(inputs)
-        found = quietly(lambda: clear(proof, network, adversary))
-        if isinstance(found, KnownSums):
+        answer = quietly(lambda: clear(proof, network, adversary))
+        if isinstance(answer, KnownSums):
             honest = [i for i in range(network.n) if i not in adversary.corrupt_nodes(network)]
             stated = np.array([[float(i in nodes) for i in honest] for nodes in inputs["stated"]])
-            self.less += len(found.sums) < (np.linalg.matrix_rank(stated) if stated.size else 0)
+            self.less += len(answer.sums) < (np.linalg.matrix_rank(stated) if stated.size else 0)
         sealed = SumTraits.of(self.protocol).cipher(network) is not None
-        if reason := _unproved(found, adversary, sealed=sealed):
+        if reason := _unproved(answer, adversary, sealed=sealed):
             self.unproved[reason] += 1
             return False
         self.proved += 1
@@ -271,15 +271,15 @@ class _ProtocolCheck:
         return None
 
 
-def _unproved(found: KnownSums | Open, adversary: Adversary, *, sealed: bool) -> str:
+def _unproved(answer: KnownSums | Open, adversary: Adversary, *, sealed: bool) -> str:
     """Say why the kernel's answer does not hold for every call; nothing where it does."""
-    if isinstance(found, Open):
-        return f"not proved: {found.reason}"
+    if isinstance(answer, Open):
+        return f"not proved: {answer.reason}"
     if sealed:
         return "not proved: what seals its words is tried in an audit alone"
     if AdversaryTraits.of(adversary).active is not None:
         return "not proved: the adversary does not follow the protocol, and the proof is of those who do"
-    return f"proved for what was traced, not for every call: {'; '.join(found.covers)}" if found.covers else ""
+    return f"proved for what was traced, not for every call: {'; '.join(answer.covers)}" if answer.covers else ""
 
 
 def _stated(reveals: Reveals, network: Network, corrupt: frozenset[int]) -> list[set[int]]:
@@ -292,7 +292,7 @@ def _stated(reveals: Reveals, network: Network, corrupt: frozenset[int]) -> list
                 f"reveals is 'nothing', 'total', 'everything', sets of nodes or a function; given {reveals!r}"
             )
         return by_name[reveals]
-    found = [{int(i) for i in nodes} for nodes in (reveals(network, corrupt) if callable(reveals) else reveals)]
-    if any(not nodes <= everybody for nodes in found):
-        raise SecmixError(f"reveals names nodes that the network of {network.n} does not have: {found}")
-    return found
+    sums = [{int(i) for i in nodes} for nodes in (reveals(network, corrupt) if callable(reveals) else reveals)]
+    if any(not nodes <= everybody for nodes in sums):
+        raise SecmixError(f"reveals names nodes that the network of {network.n} does not have: {sums}")
+    return sums

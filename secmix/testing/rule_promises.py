@@ -115,14 +115,14 @@ def whenever_and_wherever(rule, messages, f, tolerance):
             return "0"
 
     result = np.array(rule(messages, f=f), dtype=np.float64)
-    found = [RobustServer(rule, f=f).aggregate(messages)]
+    results = [RobustServer(rule, f=f).aggregate(messages)]
     names = ("time", "monotonic", "perf_counter", "process_time")
     clocks = {name: itertools.count(2.0**32, 2.0**20).__next__ for name in names}
     clocks |= {name + "_ns": itertools.count(2**62, 2**50).__next__ for name in names}
     for settings in ({}, Zeros()):
         with mock.patch.multiple(time, **clocks), mock.patch.object(os, "environ", settings):
-            found.append(rule(messages, f=f))
-    for expected in found:
+            results.append(rule(messages, f=f))
+    for expected in results:
         assert np.abs(result - expected).max() <= tolerance, (result, expected)
 
 

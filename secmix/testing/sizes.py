@@ -81,12 +81,12 @@ def _parts(value: Any, package: str, *, own: bool) -> list[tuple[Any, bool]]:
         settings = [getattr(value, "__dict__", {}), *map(vars, bases)]
         return [(other, True) for setting in settings for other in setting.values()]
     kept = [value.__code__, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-    found = [(other, True) for other in kept]
+    parts = [(other, True) for other in kept]
     with suppress(ValueError):  # a variable that is set later
         named = inspect.getclosurevars(value)
-        found += [(other, True) for other in named.nonlocals.values()]
-        found += [(other, False) for other in named.globals.values()]
-    return found
+        parts += [(other, True) for other in named.nonlocals.values()]
+        parts += [(other, False) for other in named.globals.values()]
+    return parts
 
 
 def accepted(refusal: Refusal, f: int, n: int | None) -> list[Pair]:
@@ -97,34 +97,34 @@ def accepted(refusal: Refusal, f: int, n: int | None) -> list[Pair]:
             raise AssertionError(f"the rule refuses f = {f} with n = {n}; it said: {why}")
         return [(n, f)]
     counts = range(max(2 * f + 1, 2), max(MOST_MESSAGES, 6 * f + 12) + 1)
-    found = [(count, f) for count in counts if refusal(count, f) is None]
-    if not found:
+    pairs = [(count, f) for count in counts if refusal(count, f) is None]
+    if not pairs:
         why = refusal(counts[-1], f)
         raise AssertionError(f"the rule refuses f = {f} with every number of messages tried; it last said: {why}")
     others = [(count, 0) for count in _NONE if f and refusal(count, 0) is None]
     for count in (*range(3, 17), *range(17, MOST_MESSAGES, 3), MOST_MESSAGES):
         others += [pair for pair in _of(refusal, count) if pair[1] != f]
-    return found[:5] + sorted(found[5:] + others)
+    return pairs[:5] + sorted(pairs[5:] + others)
 
 
 def largest(pairs: Iterable[Pair]) -> list[Pair]:
     """Return the pairs whose f no smaller n allows."""
-    found: list[Pair] = []
+    frontier: list[Pair] = []
     for n, f in sorted(dict(sorted(pairs)).items()):
-        if not found or f > found[-1][1]:
-            found.append((n, f))
-    return found
+        if not frontier or f > frontier[-1][1]:
+            frontier.append((n, f))
+    return frontier
 
 
 def _of(refusal: Refusal, n: int) -> list[Pair]:
     """Return n with more and more colluders, up to the first for which the rule makes many calls."""
-    most, found = (n - 1) // 2, []
+    most, accepted_pairs = (n - 1) // 2, []
     for f in range(1, most + 1) if n <= 12 else sorted({*(step for step in _STEPS if step < most - 1), most}):
         if refusal(n, f) is None:
             if not _quick(refusal, n, f):
                 break
-            found.append((n, f))
-    return found
+            accepted_pairs.append((n, f))
+    return accepted_pairs
 
 
 class _Enough(BaseException):
@@ -157,14 +157,14 @@ def beyond(
 ) -> list[tuple[Pair, int]]:
     """Return (n, f) and p beyond the usual sizes, with each of ``counts`` as messages, as entries, as both together."""
     least, most = pairs[0], max((pair for pair in pairs if pair[1] == f), default=pairs[0])
-    found: list[tuple[Pair, int]] = []
+    sizes: list[tuple[Pair, int]] = []
     for count in sorted(counts):
         if n is None and 12 < count <= _MESSAGES and (many := _of(refusal, count)):
-            found.append((many[-1], p or 3))
+            sizes.append((many[-1], p or 3))
         if n is None and MOST_MESSAGES < count <= _MESSAGES and refusal(count, f) is None:
-            found.append(((count, f), p or 3))
+            sizes.append(((count, f), p or 3))
         if p is None and MOST_ENTRIES < count <= _ENTRIES:
-            found.append((least, count))
+            sizes.append((least, count))
         if p is None and MOST_ENTRIES < count <= _NUMBERS:
-            found.append((most, -(-count // most[0])))
-    return found
+            sizes.append((most, -(-count // most[0])))
+    return sizes

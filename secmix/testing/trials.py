@@ -90,15 +90,15 @@ class Trials:
 
 def values_of(promise: Promise, inputs: RuleInputs, allowed: Callable[[int, int], float]) -> dict[str, Any]:
     """Return what a promise needs, by name."""
-    found: dict[str, Any] = {**inputs.arrays(), **inputs.extra, "f": inputs.f}
+    values: dict[str, Any] = {**inputs.arrays(), **inputs.extra, "f": inputs.f}
     if "tolerance" in promise.needs:
-        size = float(np.abs(found["honest"]).max())
+        size = float(np.abs(values["honest"]).max())
         if promise not in (*AGREEING, REACH, WORST):
             added = [inputs.extra[name] for name in ("shift", "axis", "common") if name in inputs.extra]
-            numbers = [np.asarray(found["messages"], dtype=np.float64), *added]
+            numbers = [np.asarray(values["messages"], dtype=np.float64), *added]
             size = max(size, *(float(np.abs(array).max()) for array in numbers))
         size = max(size, inputs.extra.get("unit", 1.0)) or 1.0
-        found["tolerance"] = float(f"{ROUNDING.get(inputs.dtype, 1e-7) * size:.3g}")
+        values["tolerance"] = float(f"{ROUNDING.get(inputs.dtype, 1e-7) * size:.3g}")
     if "allowed" in promise.needs:
-        found["allowed"] = float(allowed(inputs.n, inputs.f))
-    return {name: found[name] for name in promise.needs}
+        values["allowed"] = float(allowed(inputs.n, inputs.f))
+    return {name: values[name] for name in promise.needs}

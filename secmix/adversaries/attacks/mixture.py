@@ -77,18 +77,18 @@ def _searched(messages: RoundMessages, *, undetected: bool) -> Array:
         spread = math.sqrt(float(np.trace(first.covariances[0])))
         far = min(100 * messages.scale * spread, _MOST)
         return np.tile(packed(Mixture(first.weights, first.means + far, first.covariances)), (f, 1))
-    found = []
+    kept = []
     for most, rng in messages.budget.searches(_BUDGET, messages.rng, LEAST_BUDGET):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RejectedMixtures)  # some that the search takes for honest may be invalid
             try:
-                found.append(collude(messages.protocol.aggregate, honest, f, rng, budget=most, undetected=undetected))
+                kept.append(collude(messages.protocol.aggregate, honest, f, rng, budget=most, undetected=undetected))
             except SecmixError:  # nothing that was tried was kept
                 messages.budget.spend(most, most, certain=False)
             else:
-                messages.budget.spend(found[-1].evaluations, most, certain=found[-1].unbounded)
+                messages.budget.spend(kept[-1].evaluations, most, certain=kept[-1].unbounded)
     # Where nothing was kept, hide among the honest.
-    worst = max(found, key=lambda search: search.error).mixture if found else gmr(honest).mixture
+    worst = max(kept, key=lambda search: search.error).mixture if kept else gmr(honest).mixture
     return np.tile(packed(worst), (f, 1))
 
 

@@ -164,11 +164,11 @@ def _worst(messages: RoundMessages) -> Array:
         return repeated(_worst_product(honest, messages), f).reshape(f, -1)
     if f < len(honest):
         try:
-            found = []
+            bases = []
             for most, rng in messages.budget.searches(_BUDGET, messages.rng):
-                found.append(worst_basis(honest, f, rng, budget=most))
-                messages.budget.spend(found[-1].tries, most, certain=False)
-            return max(found, key=lambda search: search.error).messages.reshape(f, -1)
+                bases.append(worst_basis(honest, f, rng, budget=most))
+                messages.budget.spend(bases[-1].tries, most, certain=False)
+            return max(bases, key=lambda search: search.error).messages.reshape(f, -1)
         except DataError:  # no spread to hide in: all honest bases span the same, or the whole space
             pass
     return orthogonal(honest, f, messages.rng).reshape(f, -1)

@@ -43,11 +43,11 @@ def _forge(messages: RoundMessages) -> Array:
     if combining is None:  # in a sum no message is too far to count
         return far(messages.honest, f, FARTHEST)
     rule, rule_f = combining
-    found = []
+    tried = []
     for most, rng in messages.budget.searches(_BUDGET, messages.rng, LEAST_BUDGET):
-        found.append(WorstCase(rule, f=f, rule_f=rule_f, budget=most).search(messages.honest, rng))
-        messages.budget.spend(found[-1].evaluations, most, certain=found[-1].unbounded)
-    return max(found, key=lambda search: search.error).messages
+        tried.append(WorstCase(rule, f=f, rule_f=rule_f, budget=most).search(messages.honest, rng))
+        messages.budget.spend(tried[-1].evaluations, most, certain=tried[-1].unbounded)
+    return max(tried, key=lambda search: search.error).messages
 
 
 worst_case = Attack(

@@ -57,13 +57,13 @@ def layouts(models: Iterable[Sequence[Array]]) -> dict[int, Layout]:
     shapes = {tuple(map(len, model)) for model in several}
     for (vector,) in (model for model in flat if model):
         for sizes in sorted(shapes):
-            found = _by_numbers(vector, [m for m in several if tuple(map(len, m)) == sizes])
-            if found is None and sum(sizes) == len(vector):
+            cuts = _by_numbers(vector, [m for m in several if tuple(map(len, m)) == sizes])
+            if cuts is None and sum(sizes) == len(vector):
                 ends = np.cumsum(sizes).tolist()
-                found = tuple(zip([0, *ends[:-1]], ends, strict=True))
-            if found is not None:
-                by_length.setdefault(len(vector), set()).add(found)
-    return {n: tuple(slice(*cut) for cut in found.pop()) for n, found in by_length.items() if len(found) == 1}
+                cuts = tuple(zip([0, *ends[:-1]], ends, strict=True))
+            if cuts is not None:
+                by_length.setdefault(len(vector), set()).add(cuts)
+    return {n: tuple(slice(*cut) for cut in cuts.pop()) for n, cuts in by_length.items() if len(cuts) == 1}
 
 
 def _few(models: list[list[Array]]) -> list[list[Array]]:
@@ -143,7 +143,7 @@ def _is_same(one: Ratio, other: Ratio) -> bool:
 def _candidates(moved: list[Array]) -> list[tuple[int, int]]:
     """List (units, inputs) of layers whose first units fit at some inputs, in every round."""
     p = len(moved[0])
-    found: list[tuple[int, int]] = []
+    candidates: list[tuple[int, int]] = []
     there = [np.append(0, np.cumsum(m != 0)) for m in moved]  # numbers that moved, up to each place
     for units in range(2, p // 3 + 1):
         widths = np.arange(2, p // units)
@@ -153,10 +153,10 @@ def _candidates(moved: list[Array]) -> list[tuple[int, int]]:
             if not len(widths):
                 break
             widths = widths[_fit(m, units, widths, k, (part * (widths - 1)).astype(int))]
-        found += [(units, int(width)) for width in widths]
-        if len(found) > _MOST_CHECKED:
+        candidates += [(units, int(width)) for width in widths]
+        if len(candidates) > _MOST_CHECKED:
             return []
-    return found
+    return candidates
 
 
 def _fit(m: Array, units: int, widths: NDArray[Any], k: int, at: NDArray[Any]) -> NDArray[Any]:

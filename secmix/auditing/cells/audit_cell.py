@@ -59,10 +59,10 @@ def audit_cell(
     case = replace(case, deadline=deadline)
     of_claim = [_CLAIM] * (cell.claim is not None)
     names = [*map(_called, _in_order(case)), CONFIRMING, _ROBUSTNESS, *of_claim, _SIZES, _CHANGES]
-    steps = Steps(names, tell, lambda found, left: _so_far(case, sound, found, left, reproduce))
-    found = _gathered(case, steps)
-    steps.begin(CONFIRMING, _certain(found), at_once=True)
-    gathered = confirmed(case, found)
+    steps = Steps(names, tell, lambda measured, left: _so_far(case, sound, measured, left, reproduce))
+    measured = _gathered(case, steps)
+    steps.begin(CONFIRMING, _certain(measured), at_once=True)
+    gathered = confirmed(case, measured)
     steps.begin(_ROBUSTNESS, gathered)
     robust, failed = _robustness(case)
     for step in of_claim:
@@ -88,10 +88,10 @@ def _look(tell: Tell, begun: float, reproduce: str, case: CellContext, after: st
     if time.monotonic() < begun + SELDOM:
         return
     exact = [evidence for evidence in _in_order(case) if evidence.exact and not evidence.always]
-    found = [attempted(case, _called(evidence), partial(gather, evidence, case)) or Gathered() for evidence in exact]
+    measured = [attempted(case, _called(evidence), partial(gather, evidence, case)) or Gathered() for evidence in exact]
     left = [f"{after}, and what follows"]
     # What fails here fails again with all runs, and is named there.
-    tell(Word(0.0, after, attempted(case, after, lambda: _so_far(case, Soundness([]), found, left, reproduce))))
+    tell(Word(0.0, after, attempted(case, after, lambda: _so_far(case, Soundness([]), measured, left, reproduce))))
 
 
 @dataclass(frozen=True)
@@ -154,12 +154,14 @@ def _judged_cell(
     return content, privacy.findings
 
 
-def _so_far(case: CellContext, sound: Soundness, found: list[Gathered], left: list[str], reproduce: str) -> CellResult:
+def _so_far(
+    case: CellContext, sound: Soundness, measured: list[Gathered], left: list[str], reproduce: str
+) -> CellResult:
     """Put what was found before steps that are ``left`` into a cell in which nobody is cleared."""
     unmeasured = {**case.unmeasured, **{f"{what}: not reached": True for what in left}}
     case = with_proof_of(case, replace(case, unmeasured=unmeasured))
     beside = _Beside(failed=AdversaryTraits.of(case.setup.adversary).against is not None)
-    return _judged_cell(case, sound, found, reproduce, beside, finished=False)
+    return _judged_cell(case, sound, measured, reproduce, beside, finished=False)
 
 
 def _robustness(case: CellContext) -> tuple[Robustness | None, bool]:
@@ -196,21 +198,21 @@ def _in_order(case: CellContext) -> list[Evidence]:
 
 def _gathered(case: CellContext, steps: Steps | None) -> list[Gathered]:
     """Return what each evidence found, in the order of reports."""
-    found: dict[str, Gathered] = {}
+    by_name: dict[str, Gathered] = {}
     exact = False
     for evidence in _in_order(case):
         if steps is not None:
-            steps.begin(_called(evidence), _certain(found.values()), at_once=exact)
+            steps.begin(_called(evidence), _certain(by_name.values()), at_once=exact)
         exact = evidence.exact
         # An evidence that a scenario may leave out accuses and clears nobody: so it may be left out for time.
         needed = evidence.exact or evidence.always
         gathered = attempted(case, _called(evidence), partial(gather, evidence, case), late_matters=needed)
-        found[evidence.name] = gathered or Gathered()
-        so_far = [finding for other in found.values() for finding in other.findings]
+        by_name[evidence.name] = gathered or Gathered()
+        so_far = [finding for other in by_name.values() for finding in other.findings]
         for node in case.judged:
             if decide.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
                 case.decided.add(node)
-    return [found[evidence.name] for evidence in asked(case)]
+    return [by_name[evidence.name] for evidence in asked(case)]
 
 
 def _certain(gathered: Iterable[Gathered]) -> list[Gathered]:

@@ -26,15 +26,15 @@ def gather(evidence: Evidence, case: CellContext) -> Gathered:
     many = [one for one in cases if _runs(one) >= ENOUGH]
     few = [one for one in cases if _runs(one) < ENOUGH]
     chosen = [*many, *(few[:_SMALL] if evidence.judges == "run" else [])]
-    found = [(one, evidence.gather(one)) for one in chosen]
-    for one, gathered in found:
+    by_group = [(one, evidence.gather(one)) for one in chosen]
+    for one, gathered in by_group:
         one.fitted.setdefault(_FOUND, []).extend(gathered.findings)
     return Gathered(
-        _worst(case, found),
-        curves=[curve for _, gathered in found for curve in gathered.curves],
-        picture=next((gathered.picture for _, gathered in found if gathered.picture), None),
-        skipped=tuple(dict.fromkeys(pair for _, gathered in found for pair in gathered.skipped)),
-        missed=tuple(dict.fromkeys(why for _, gathered in found for why in gathered.missed)),
+        _worst(case, by_group),
+        curves=[curve for _, gathered in by_group for curve in gathered.curves],
+        picture=next((gathered.picture for _, gathered in by_group if gathered.picture), None),
+        skipped=tuple(dict.fromkeys(pair for _, gathered in by_group for pair in gathered.skipped)),
+        missed=tuple(dict.fromkeys(why for _, gathered in by_group for why in gathered.missed)),
     )
 
 
@@ -59,10 +59,10 @@ def _runs(case: CellContext) -> int:
     return case.observation.runs
 
 
-def _worst(case: CellContext, found: list[tuple[CellContext, Gathered]]) -> list[Finding]:
+def _worst(case: CellContext, by_group: list[tuple[CellContext, Gathered]]) -> list[Finding]:
     """Return for each node and kind of finding those of the worst group, with how many runs that is of."""
     by_kind: dict[tuple[int, str], list[tuple[int, list[Finding]]]] = {}
-    for one, gathered in found:
+    for one, gathered in by_group:
         of_group: dict[tuple[int, str], list[Finding]] = {}
         for finding in gathered.findings:
             of_group.setdefault((finding.node, finding.evidence), []).append(finding)
@@ -111,8 +111,8 @@ def _in_words(place: int, one: CellContext, first: CellContext, case: CellContex
     assert isinstance(first.observation, CollaborationObservation)
     counterexample = other_frames(first.observation.metadata, one.observation.metadata)
     differs = f"; {counterexample.where} differs from that in group 1" if counterexample is not None else ""
-    found = one.fitted.get(_FOUND, [])
-    revealed = [str(i) for i in case.judged if any(f.node == i and decide.is_revealed(f) for f in found)]
+    findings = one.fitted.get(_FOUND, [])
+    revealed = [str(i) for i in case.judged if any(f.node == i and decide.is_revealed(f) for f in findings)]
     known = f"rows of node{'s' * (len(revealed) > 1)} {', '.join(revealed)} known" if revealed else "no row known"
-    judged = known if found else "not judged, for few runs"
+    judged = known if findings else "not judged, for few runs"
     return f"group {place}: {_runs(one)} runs{differs}: {judged}"

@@ -37,11 +37,11 @@ class Steps:
         self._names, self._tell, self._judge = list(names), tell, judge
         self._last = time.monotonic()
 
-    def begin(self, name: str, found: list[Gathered], *, at_once: bool = False) -> None:
+    def begin(self, name: str, measured: list[Gathered], *, at_once: bool = False) -> None:
         """Say that a step begins, and, now and then or ``at_once``, what was found before it."""
         k = self._names.index(name)
         so_far = None
-        if found and (at_once or time.monotonic() > self._last + SELDOM):
-            so_far = self._judge(found, self._names[k:])
+        if measured and (at_once or time.monotonic() > self._last + SELDOM):
+            so_far = self._judge(measured, self._names[k:])
             self._last = time.monotonic()
         self._tell(Word((k + 1) / (len(self._names) + 1), name, so_far))

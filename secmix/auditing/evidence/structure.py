@@ -70,16 +70,16 @@ def _findings_about(
 
 def _how_known(observation: SumObservation, node: int) -> str:
     """Say from which messages a node's input follows, by the reading that takes the fewest."""
-    found = [
+    telling = [
         (read, reading.origins)
         for iterations, reading in observation.all_readings
         for place in range(len(iterations))
         if len(reading.origins) == len(reading.linear.A)
         and (read := rows_that_tell(reading.linear, node + reading.linear.n * place))
     ]
-    if not found:
+    if not telling:
         return "its input follows exactly from what the adversary reads: masks cancel, and larger ones do not help"
-    rows, origins = min(found, key=lambda each: len(each[0]))
+    rows, origins = min(telling, key=lambda each: len(each[0]))
     named = "; ".join(map(str, (origins[row] for row in rows[:_NAMED])))
     if len(rows) == 1:
         return f"its input is sent unmasked: {named}; add a secret mask to it"

@@ -140,15 +140,15 @@ def exposures(
         whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
         whom: dict[str, Any] = {"owners": whose, "costs": costs, "progress": progress}
         limit = max(colluders, need or 0)
-        found = _searched(only, parts, level, colluders=limit, taps=taps, recover=recover, **whom)
-        verdict, why = _judged(found, need, costs=costs is not None)
+        exposure = _searched(only, parts, level, colluders=limit, taps=taps, recover=recover, **whom)
+        verdict, why = _judged(exposure, need, costs=costs is not None)
         repairs: tuple[Repair, ...] = ()
         unaudited: list[str] = []
         if repair and need is not None and verdict == "violated":
-            repairs = proposals(only, parts, need, [found], **whom, unaudited=unaudited)
+            repairs = proposals(only, parts, need, [exposure], **whom, unaudited=unaudited)
         unrepaired = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
         why = node_names.named(why, parts.names)
-        judged.append(Judged(only.protocol.title, found, verdict, why, repairs, parts.names, unrepaired))
+        judged.append(Judged(only.protocol.title, exposure, verdict, why, repairs, parts.names, unrepaired))
     return judged
 
 
@@ -169,14 +169,14 @@ def _unrepaired(need: int | None, verdict: Verdict | None, unaudited: Sequence[s
     )
 
 
-def _judged(found: Exposure, need: int | None, *, costs: bool) -> tuple[Verdict | None, str]:
+def _judged(exposure: Exposure, need: int | None, *, costs: bool) -> tuple[Verdict | None, str]:
     """Judge who exposes whom as an audit does; without ``min_colluders`` say whether every answer is proven."""
     if need is not None:
-        judgement = policy.judge([found], need, costs=costs)
+        judgement = policy.judge([exposure], need, costs=costs)
         return judgement.verdict, judgement.why
-    if found.inconclusive:
-        open_ = ", ".join(map(str, found.inconclusive))
-        return "inconclusive", f"Open for node{'s' * (len(found.inconclusive) > 1)} {open_}."
+    if exposure.inconclusive:
+        open_ = ", ".join(map(str, exposure.inconclusive))
+        return "inconclusive", f"Open for node{'s' * (len(exposure.inconclusive) > 1)} {open_}."
     return None, "Every answer is proven; the policy asks for no number of colluders (min_colluders)."
 
 
@@ -188,14 +188,14 @@ def parsed_costs(text: str) -> dict[Agent, float]:
     >>> parsed_costs("0=2, 3-1=1.5, server=9, A=4")
     {0: 2.0, (1, 3): 1.5, -1: 9.0, 'A': 4.0}
     """
-    found: dict[Agent, float] = {}
+    costs: dict[Agent, float] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, _, cost = part.partition("=")
         try:
-            found[_agent(name.strip())] = float(cost)
+            costs[_agent(name.strip())] = float(cost)
         except ValueError:
             raise ScenarioError(f"costs are like 0=2,3-1=1.5,server=9; '{part}' is not") from None
-    return found
+    return costs
 
 
 def _agent(name: str) -> Agent:
@@ -221,14 +221,14 @@ def _chosen(
 
 def settings(scenario: Scenario | Mapping[str, Any] | str | Path) -> dict[int, Scenario]:
     """Return the cells that differ in more than their adversary, each by the number of its first."""
-    found: dict[int, Scenario] = {}
+    by_number: dict[int, Scenario] = {}
     seen: set[str] = set()
     for number, cell in enumerate(combinations(scenario), 1):
         key = render(cell.model_copy(update={"adversary": Scenario.model_fields["adversary"].default}))
         if key not in seen:
             seen.add(key)
-            found[number] = cell
-    return found
+            by_number[number] = cell
+    return by_number
 
 
 def _owners(owners: Owners | None, n: int) -> tuple[str, ...] | None:

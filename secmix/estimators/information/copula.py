@@ -79,11 +79,11 @@ def _canonical(x: Floats, y: Floats, rng: np.random.Generator) -> Canonical:
     from sklearn.covariance import ledoit_wolf
 
     covariance, _ = ledoit_wolf(np.hstack([x, y]))
-    found = _decomposed(_correlation(covariance), x.shape[1])
-    u, v = (x - x.mean(axis=0)) @ found.of_x, (y - y.mean(axis=0)) @ found.of_y
+    canonical = _decomposed(_correlation(covariance), x.shape[1])
+    u, v = (x - x.mean(axis=0)) @ canonical.of_x, (y - y.mean(axis=0)) @ canonical.of_y
     shuffled = [u.T @ v[rng.permutation(len(v))] / len(v) for _ in range(_PERMUTATIONS)]
     by_chance = max(float(np.linalg.norm(cross, 2)) for cross in shuffled)
-    return found._replace(rho=found.rho[found.rho > by_chance])
+    return canonical._replace(rho=canonical.rho[canonical.rho > by_chance])
 
 
 def _thresholded(x: Floats, y: Floats) -> Canonical:

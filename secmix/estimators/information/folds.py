@@ -62,9 +62,9 @@ def judge_fold(
     variates = kernel_cca.fit_variates(train, validation, streams[1])
     embeddings = normal_scores(train.x), normal_scores(train.y)
     if variates:
-        found = {name: kernel_cca.variates_score(each) for name, each in variates.items()}
-        name, seen = _best(found, asked)
-        critics[kernel_cca.NAME] = _Fitted(found[name], seen, len(found) * kernel_cca.PAIRS)
+        scores = {name: kernel_cca.variates_score(each) for name, each in variates.items()}
+        name, seen = _best(scores, asked)
+        critics[kernel_cca.NAME] = _Fitted(scores[name], seen, len(scores) * kernel_cca.PAIRS)
         if train.x.shape[1] + train.y.shape[1] > _FEW_DIMENSIONS:
             embeddings = variates[name].of_x, variates[name].of_y
     choose(Family("neighbours", lambda rows, _, stream: fit_neighbours(rows, *embeddings, stream), True), streams[2])
@@ -87,10 +87,10 @@ def _judged(critics: dict[str, _Fitted], test: Rows) -> Verdict:
         return nothing
     carried = {name: float(weight) for name, weight in zip(critics, weights, strict=True) if weight}
     asked = batches(test)
-    found = _layers([matrices(critics[name].score, asked) for name in carried])
-    parts = [pseudo_values(scores, MIXED) for scores in stacked(np.array(list(carried.values())), found)]
+    layers = _layers([matrices(critics[name].score, asked) for name in carried])
+    parts = [pseudo_values(scores, MIXED) for scores in stacked(np.array(list(carried.values())), layers)]
     shares = {
-        name: weight * float(np.mean([np.diag(part[i]).mean() - part[i].mean() for part in found]))
+        name: weight * float(np.mean([np.diag(part[i]).mean() - part[i].mean() for part in layers]))
         for i, (name, weight) in enumerate(carried.items())
     }
     return Verdict(np.concatenate([c for c, _ in parts]), np.concatenate([p for _, p in parts]), shares)
@@ -113,13 +113,13 @@ def _checked(score: Score, rows: Rows, i: int) -> Score:
     """Check a caller's score: refuse what is no matrix of finite numbers, or looks at more than the pair it scores."""
 
     def checked(x: Floats, y: Floats) -> Floats:
-        found = np.asarray(score(x.copy(), y.copy()), dtype=np.float64)
-        if found.shape != (len(x), len(y)) or not np.isfinite(found).all():
+        scores = np.asarray(score(x.copy(), y.copy()), dtype=np.float64)
+        if scores.shape != (len(x), len(y)) or not np.isfinite(scores).all():
             raise DataError(
                 f"critic {i} of the caller scored {len(x)} rows of x and {len(y)} of y with an array of shape "
-                f"{found.shape}; it must be finite numbers ({len(x)}, {len(y)}), every x_i with every y_j"
+                f"{scores.shape}; it must be finite numbers ({len(x)}, {len(y)}), every x_i with every y_j"
             )
-        return found
+        return scores
 
     full, half = checked(rows.x, rows.y), len(rows.x) // 2
     part = checked(rows.x[:half], rows.y[half:])

@@ -41,7 +41,7 @@ def fit_variates(train: Rows, validation: Rows, rng: np.random.Generator) -> dic
     if not (x.shape[1] and y.shape[1]):
         return {}
     landmarks = rng.permutation(len(x))[:_LANDMARKS]
-    found = {}
+    variates = {}
     for bandwidth in _BANDWIDTHS:
         of_x, of_y = _features(x[landmarks], bandwidth), _features(y[landmarks], bandwidth)
         features = of_x(x), of_y(y)
@@ -58,8 +58,8 @@ def fit_variates(train: Rows, validation: Rows, rng: np.random.Generator) -> dic
             u, v = embed_x(validation.x), embed_y(validation.y)
             rho = (u * v).mean(axis=0) / np.sqrt(np.maximum((u**2).mean(axis=0) * (v**2).mean(axis=0), 1e-12))
             rho = np.where(rho > _CHANCE / np.sqrt(len(u)), np.minimum(rho, _MOST), 0.0)
-            found[f"bandwidth {bandwidth:g}, ridge {ridge:g}"] = Variates(embed_x, embed_y, rho)
-    return found
+            variates[f"bandwidth {bandwidth:g}, ridge {ridge:g}"] = Variates(embed_x, embed_y, rho)
+    return variates
 
 
 def variates_score(variates: Variates) -> Score:

@@ -63,11 +63,11 @@ def _relative_height(train: Rows, distance: Distance) -> Distance:
     """
     train = train.at(np.arange(len(train.x))[:_MOST_RANKED])
     halves = [train.at(half) for half in np.array_split(np.arange(len(train.x)), 2)]
-    found = []
+    shares = []
     for half, other in (halves, halves[::-1]):
         asked = np.ascontiguousarray(_aligned(distance, half).T)
-        found.append(_shares(np.sort(distance(half.x, other.y[:_MOST_KNOWN]), axis=1), asked))
-    height = _heights(np.concatenate([each[:, 0] for each in found]), np.concatenate([each[:, 1:] for each in found]))
+        shares.append(_shares(np.sort(distance(half.x, other.y[:_MOST_KNOWN]), axis=1), asked))
+    height = _heights(np.concatenate([each[:, 0] for each in shares]), np.concatenate([each[:, 1:] for each in shares]))
     known = train.y[:_MOST_KNOWN]
     return lambda x, apart: height(_shares(np.sort(distance(x, known), axis=1), apart))
 
@@ -140,7 +140,7 @@ def nearest_entries(x: Floats, y: Floats) -> Floats:
 def _shares(known, asked):  # type: ignore[no-untyped-def]
     """Return the share of the sorted ``known`` (b, n) below ``asked`` (b, c), interpolated between two of them."""
     b, n = known.shape
-    found = np.empty(asked.shape)
+    shares = np.empty(asked.shape)
     for i in range(b):
         for j in range(asked.shape[1]):
             place = np.searchsorted(known[i], asked[i, j])
@@ -148,8 +148,8 @@ def _shares(known, asked):  # type: ignore[no-untyped-def]
             part = 0.0
             if place < n and below < known[i, place] < np.inf:
                 part = (asked[i, j] - below) / (known[i, place] - below)
-            found[i, j] = (place + part) / n
-    return found
+            shares[i, j] = (place + part) / n
+    return shares
 
 
 @compiled
@@ -169,10 +169,10 @@ def _least_gap(a, b):  # type: ignore[no-untyped-def]
 
 @compiled
 def _nearest_aligned(x, y):  # type: ignore[no-untyped-def]
-    found = np.empty(len(x))
+    gaps = np.empty(len(x))
     for i in range(len(x)):
-        found[i] = _least_gap(x[i], y[i])
-    return found
+        gaps[i] = _least_gap(x[i], y[i])
+    return gaps
 
 
 @compiled
@@ -182,7 +182,7 @@ def _nearest_crossed(x, y):  # type: ignore[no-untyped-def]
     As :func:`_least_gap`, for some rows of ``y`` side by side: one step waits for the last, those of other rows do not.
     """
     n, m, steps = len(x), len(y), x.shape[1] + y.shape[1] - 2
-    found = np.full((n, m), np.inf)
+    least = np.full((n, m), np.inf)
     passed = np.empty(_ABREAST, dtype=np.int64)  # entries of x that lie behind
     for i in range(n):
         for first in range(0, m, _ABREAST):
@@ -190,9 +190,9 @@ def _nearest_crossed(x, y):  # type: ignore[no-untyped-def]
             for step in range(steps):
                 for k in range(min(_ABREAST, m - first)):
                     gap = x[i, passed[k]] - y[first + k, step - passed[k]]
-                    found[i, first + k] = min(found[i, first + k], abs(gap))
+                    least[i, first + k] = min(least[i, first + k], abs(gap))
                     passed[k] += gap < 0
-    return found
+    return least
 
 
 FAMILIES = (

@@ -34,7 +34,7 @@ def fit_neighbours(
                 return counted
         asked_y = of_y(rows_y)
         to_x, to_y = _distances(of_x(rows_x), x), _distances(asked_y, y)
-        found: Floats = _log_ratios(
+        log_ratios: Floats = _log_ratios(
             np.sort(to_x, axis=1),
             np.argsort(to_x, axis=1, kind="stable"),
             to_y,
@@ -42,8 +42,8 @@ def fit_neighbours(
             np.argsort(asked_y[:, 0], kind="stable"),
             np.array(usable),
         )
-        cached.append((rows_x, rows_y, found))
-        return found
+        cached.append((rows_x, rows_y, log_ratios))
+        return log_ratios
 
     def score(index: int) -> Score:
         return lambda rows_x, rows_y: np.asarray(ratios(rows_x, rows_y)[index])
@@ -70,7 +70,7 @@ def _log_ratios(sorted_x, order_x, to_y, sorted_y, order, ks):  # type: ignore[n
     b, n = sorted_x.shape
     c = to_y.shape[0]
     most = ks[-1]
-    found = np.empty((len(ks), b, c))
+    log_ratios = np.empty((len(ks), b, c))
     nearest, places = np.empty(most), np.empty(most, np.int64)
     for i in range(b):
         places[:] = np.arange(most)
@@ -94,5 +94,5 @@ def _log_ratios(sorted_x, order_x, to_y, sorted_y, order, ks):  # type: ignore[n
                 radius = nearest[ks[index] - 1]
                 in_x = np.searchsorted(sorted_x[i], radius, side="right")
                 in_y = np.searchsorted(sorted_y[j], radius, side="right")
-                found[index, i, j] = np.log(ks[index] * n / (in_x * in_y))
-    return found
+                log_ratios[index, i, j] = np.log(ks[index] * n / (in_x * in_y))
+    return log_ratios

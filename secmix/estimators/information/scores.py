@@ -43,11 +43,11 @@ def normal_scores(train: Floats, *, drop: bool = True) -> Embedding:
         for known, scores in recent:
             if known is rows:
                 return scores
-        found = np.empty((len(rows), len(columns)))
+        normal = np.empty((len(rows), len(columns)))
         for k, (j, values, ranks) in enumerate(columns):
-            found[:, k] = np.interp(rows[:, j], values, ranks)
-        found.setflags(write=False)
-        recent.append((rows, found))
-        return found
+            normal[:, k] = np.interp(rows[:, j], values, ranks)
+        normal.setflags(write=False)
+        recent.append((rows, normal))
+        return normal
 
     return scored

@@ -60,7 +60,7 @@ def _like_angles(x: Floats, y: Floats) -> list[float]:
     across, along = x[i] - x[j], y[i] - y[j]
     slanted = (across != 0) & (along != 0)  # values that repeat are no copies
     angles = np.sort(np.arctan(along[slanted] / across[slanted]))
-    found: list[float] = []
+    alike: list[float] = []
     for pairs in _PAIRS:
         around = 20 * pairs
         if len(angles) <= 2 * around:
@@ -73,8 +73,8 @@ def _like_angles(x: Floats, y: Floats) -> list[float]:
             angle = float(angles[at + pairs // 2])
             if len(apart) < _SLOPES and all(abs(angle - other) > _APART for other in apart):
                 apart.append(angle)
-        found += apart
-    return found
+        alike += apart
+    return alike
 
 
 def _crowded(x: Floats, y: Floats, slope: float) -> tuple[float, int]:

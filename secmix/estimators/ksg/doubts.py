@@ -19,10 +19,10 @@ _NEAR_CEILING = 0.75  # share of the entropy of the rows of x, the most it can s
 
 def determined(samples: Samples, nats: float, rng: np.random.Generator) -> list[str]:
     """Say whether some combination of x is a linear function of y, in one note or none."""
-    found, among = determined_directions(samples, rng)
-    if not found:
+    count, among = determined_directions(samples, rng)
+    if not count:
         return []
-    what = "x is" if found == among else f"{found} of {among} combinations of x are"
+    what = "x is" if count == among else f"{count} of {among} combinations of x are"
     return [
         f"{what} a linear function of y, to a held-out residual below 1e-6: infinite for a continuous x; "
         f"the number, {nats:.4g} nats, only reflects the sample size"
@@ -49,9 +49,9 @@ def doubts_about(
     elif parts.blind:
         doubts.append(f"{n} rows are too few to tell a settled estimate from one that follows N")
     if x.shape[1] + features > _FEW_DIMENSIONS:
-        found = planted(read, samples, rng)
-        if found < _READS_LOW * PLANTED:
-            doubts.append(f"of {PLANTED} nats planted in data of this shape KSG finds {max(found, 0.0):.2g}")
+        nats_read = planted(read, samples, rng)
+        if nats_read < _READS_LOW * PLANTED:
+            doubts.append(f"of {PLANTED} nats planted in data of this shape KSG finds {max(nats_read, 0.0):.2g}")
     times = _repetitions(x)
     ceiling = math.log(n) - float(times @ np.log(times)) / n
     if nats > _NEAR_CEILING * ceiling:

@@ -161,10 +161,10 @@ def ksg(
         doubts = doubts_about(read, samples, nats, parts, by_neighbours, for_checks)
         if not doubts:
             readers = read, reader(min(max(SMOOTH, k), len(apart[0]) - 1))
-            found = cross_checked(given, samples, nats, parts.error, bound, readers, (for_scales, for_bound))
-            doubts = found.doubts
+            checked = cross_checked(given, samples, nats, parts.error, bound, readers, (for_scales, for_bound))
+            doubts = checked.doubts
             if interval:
-                low, high = (low if found.low is None else min(found.low, nats)), max(high, found.high)
+                low, high = (low if checked.low is None else min(checked.low, nats)), max(high, checked.high)
         if doubts:
             high, kind, status = math.inf, "lower bound", "unresolved"
         elif interval and by_neighbours:

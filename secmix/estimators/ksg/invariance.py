@@ -53,14 +53,14 @@ class Scales(NamedTuple):
 
     def doubts(self, error: float) -> list[str]:
         """Say why the number cannot be right on at least one scale, if its standard error is ``error``: maybe none."""
-        found = []
+        doubts = []
         readings = self.raw, self.scores, self.asinh
         least, most = min(readings), max(readings)
         if self.norms > min(self.raw, self.scores) + _MARGIN + error:
-            found.append(f"the lengths of x and y alone carry {self.norms:.3g} nats, more than the {least:.3g} read")
+            doubts.append(f"the lengths of x and y alone carry {self.norms:.3g} nats, more than the {least:.3g} read")
         if most - least > max(_SPREAD * most, _APART):
-            found.append(f"on other scales of the same data KSG reads {least:.3g} to {most:.3g} nats")
-        return found
+            doubts.append(f"on other scales of the same data KSG reads {least:.3g} to {most:.3g} nats")
+        return doubts
 
     def high(self, error: float) -> float:
         """Return what the truth hardly exceeds: a tenth above the largest reading, and its noise."""

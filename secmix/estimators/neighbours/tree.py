@@ -199,7 +199,7 @@ def count(
     heads = np.empty(_LEAF)
     for query in range(begin, end):
         radius = radii[order[query]]
-        found = 0
+        within_radius = 0
         stack[0] = 0
         size = 1
         while size > 0:
@@ -218,7 +218,7 @@ def count(
             if apart:
                 continue
             if inside:
-                found += edges[node, 1] - edges[node, 0]
+                within_radius += edges[node, 1] - edges[node, 0]
             elif node < inner:
                 stack[size] = 2 * node + 1
                 stack[size + 1] = 2 * node + 2
@@ -233,8 +233,8 @@ def count(
                         within = abs(points[other, axis] - points[query, axis]) <= radius
                         axis += 1
                     if within:
-                        found += 1
-        out[order[query]] = found
+                        within_radius += 1
+        out[order[query]] = within_radius
 
 
 def plant(points: Floats) -> Tree:

@@ -83,13 +83,13 @@ def flower(name: str) -> Any:
     wanted = NAMES[name]
     for place in wanted.places:
         try:
-            found = getattr(importlib.import_module(place), name)
+            part = getattr(importlib.import_module(place), name)
         except (ImportError, AttributeError):
             continue
         for attribute in wanted.attributes:
-            if not hasattr(found, attribute):
+            if not hasattr(part, attribute):
                 raise _missing(f"{place}.{name} has no attribute {attribute!r}", wanted)
-        return found
+        return part
     raise _missing(f"{' and '.join(wanted.places)} {'have' if wanted.places[1:] else 'has'} no {name!r}", wanted)
 
 
