@@ -246,9 +246,9 @@ def _concrete(value: Any) -> Any:
         return value
     whole = followed(value)
     flat = [x.value if isinstance(x, Number) else x for x in settled(whole).objects.ravel().tolist()]
-    found = np.array(flat, dtype=whole.kind).reshape(whole.shape)
-    found.setflags(write=False)  # nobody is to write to what is a copy
-    return found
+    concrete = np.array(flat, dtype=whole.kind).reshape(whole.shape)
+    concrete.setflags(write=False)  # nobody is to write to what is a copy
+    return concrete
 
 
 def is_of_objects(value: Any) -> bool:
@@ -297,19 +297,19 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
         arrays = [each if name in _RING and each.kind == kind else settled(each) for each in arrays]
     each_as = kind if kind.kind in "bO" or is_narrow(kind) else None
     if name == "matmul":
-        found = _product(*(each.objects for each in arrays))
+        result = _product(*(each.objects for each in arrays))
         if is_narrow(kind):
             now().leave(f"np.matmul of secrets as {kind}, where each sum on the way is rounded,")
-        found = mapped(lambda x: cast(x, kind), found) if each_as else found
+        result = mapped(lambda x: cast(x, kind), result) if each_as else result
     elif method == "reduce":
-        found = _reduced(ufunc, arrays[0].objects, each_as, **kw)
+        result = _reduced(ufunc, arrays[0].objects, each_as, **kw)
     else:
-        found = getattr(scalar(ufunc, each_as), method)(*(each.objects for each in arrays), **kw)
-    found = array_of(mapped(lambda x: cast(x, kind), found) if kind.kind == "u" else found, kind)
+        result = getattr(scalar(ufunc, each_as), method)(*(each.objects for each in arrays), **kw)
+    result = array_of(mapped(lambda x: cast(x, kind), result) if kind.kind == "u" else result, kind)
     target = out[0] if isinstance(out, tuple) else out
     if target is None:
-        return found
-    target[...] = found
+        return result
+    target[...] = result
     return target
 
 
@@ -351,9 +351,9 @@ def is_narrow(kind: np.dtype[Any]) -> bool:
     return kind.kind == "f" and kind.itemsize < 8
 
 
-def mapped(f: Callable[[Any], Any], found: Any) -> Any:
+def mapped(f: Callable[[Any], Any], numbers: Any) -> Any:
     """Apply ``f`` to each number of an object array, or to a single number."""
-    return np.asarray(np.frompyfunc(f, 1, 1)(found), object) if isinstance(found, np.ndarray) else f(found)
+    return np.asarray(np.frompyfunc(f, 1, 1)(numbers), object) if isinstance(numbers, np.ndarray) else f(numbers)
 
 
 def _reduced(ufunc: Any, x: Any, kind: Any, axis: Any = 0, keepdims: Any = False, initial: Any = None) -> Any:
@@ -364,10 +364,10 @@ def _reduced(ufunc: Any, x: Any, kind: Any, axis: Any = 0, keepdims: Any = False
     if not len(lanes) and not start:
         start = [np.full(lanes.shape[1:], ufunc.identity, object)[()]]
     # A single number would hand a ufunc over to itself.
-    found = functools.reduce(scalar(ufunc, kind) if lanes.ndim > 1 else one_by_one(ufunc, kind), [*start, *lanes])
+    reduced = functools.reduce(scalar(ufunc, kind) if lanes.ndim > 1 else one_by_one(ufunc, kind), [*start, *lanes])
     if keepdims:
-        found = np.reshape(found, [1 if a in axes else n for a, n in enumerate(x.shape)])
-    return found
+        reduced = np.reshape(reduced, [1 if a in axes else n for a, n in enumerate(x.shape)])
+    return reduced
 
 
 def _result_kind(ufunc: Any, method: str, inputs: Any, arrays: list[Followed], dtype: Any) -> np.dtype[Any]:

@@ -85,39 +85,39 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     corrupt = frozenset(adversary.corrupt_nodes(network))
     honest = [node for node in range(network.n) if node not in corrupt]
     exact, behind = dict.fromkeys(honest, 0.0), dict.fromkeys(honest, 0.0)
-    found = _knowledge(proof, network, adversary, corrupt, calls)
-    if isinstance(found, Open):
-        return found
-    shares = [(known.exact, known.behind_masks) for _, _, known in found]
+    learnt = _knowledge(proof, network, adversary, corrupt, calls)
+    if isinstance(learnt, Open):
+        return learnt
+    shares = [(known.exact, known.behind_masks) for _, _, known in learnt]
     by_call: dict[Any, set[Combination]] = {}
-    for call, _, known in found:
+    for call, _, known in learnt:
         by_call.setdefault(call, set()).update(known.sums)
     if len(set(map(frozenset, by_call.values()))) > 1:  # what is summed may be the same in all calls
-        together = known_together(dict.fromkeys(each for _, _, known in found for each in known.sums))
+        together = known_together(dict.fromkeys(each for _, _, known in learnt for each in known.sums))
         shares.append((together, together))
     for one, other in shares:
         for node, share in one.items():
             exact[node], behind[node] = max(exact[node], share), max(behind[node], other[node])
-    sums = dict.fromkeys(frozenset(node for (node, _), _ in each) for _, _, known in found for each in known.sums)
-    several = [known.sums for _, _, known in found if len(known.sums) > 1]
+    sums = dict.fromkeys(frozenset(node for (node, _), _ in each) for _, _, known in learnt for each in known.sums)
+    several = [known.sums for _, _, known in learnt if len(known.sums) > 1]
     used = {
-        each.place for _, component, _ in found for each in component.variables if each.kind == "code" and each.place
+        each.place for _, component, _ in learnt for each in component.variables if each.kind == "code" and each.place
     }
     if used and (torn := _overlapping(list(sums))):
         return Open(
             f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
         )
-    distance = calls * sum(known.distance * len(component.columns) for _, component, known in found)
+    distance = calls * sum(known.distance * len(component.columns) for _, component, known in learnt)
     if distance > UNSEEN:
         return Open(f"masks are no uniform words: they are off by {distance:.1g} in all, more than {UNSEEN:.1g}")
-    if _as_many(found, {id(fit): fit for fit in proof.fits}, corrupt):
+    if _as_many(learnt, {id(fit): fit for fit in proof.fits}, corrupt):
         return Open("as many sums are known of what nodes encode as there are numbers behind them")
     return KnownSums(
         exact=exact,
         behind_masks=behind,
         sums=tuple(sums),
         uneven=any(abs(c) != 1 for known in several for each in known for _, c in each),
-        symmetric=all(known.symmetric for _, _, known in found) and not _overlapping(list(sums)),
+        symmetric=all(known.symmetric for _, _, known in learnt) and not _overlapping(list(sums)),
         numbers=_numbers(proof.fits, honest),
         encoders=tuple(sorted(used, key=str)),
         covers=proof.covers,
@@ -127,10 +127,10 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     )
 
 
-def _as_many(found: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, Fit], corrupt: frozenset[int]) -> bool:
+def _as_many(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, Fit], corrupt: frozenset[int]) -> bool:
     """Say whether in some call the known sums of encodings may be solved for the inputs of honest nodes behind them."""
     by_call: dict[Any, list[Sums]] = {}
-    for call, component, known in found:
+    for call, component, known in learnt:
         fit = fits[call[0]]
         for column in component.columns if known.sums else ():
             data = [v for v, k in column.items() if component.variables[k].node >= 0]
@@ -155,7 +155,7 @@ def _knowledge(
     proof: Proof, network: Network, adversary: Any, corrupt: frozenset[int], calls: int
 ) -> list[tuple[Any, Component, Knowledge]] | Open:
     """Work out what each component tells, by fit and call; or say why that is open."""
-    found = []
+    learnt = []
     for fit, table in zip(proof.fits, proof.tables, strict=True):
         read = readable(fit, network, adversary)
         if isinstance(read, Open):
@@ -174,8 +174,8 @@ def _knowledge(
             first = fit.messages[component.rows[rows[0] if rows else 0][0]]
             if known.open:
                 return Open(f"{known.open}: {first}")
-            found.append(((id(fit), first.frame[0]), component, known))
-    return found
+            learnt.append(((id(fit), first.frame[0]), component, known))
+    return learnt
 
 
 def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]]) -> set[int] | Open:

@@ -202,11 +202,11 @@ def _unknown(value: Any, name: str, of: OfIteration | None = None) -> Any:
     return value
 
 
-def coin_among(options: Sequence[Any], found: Any, name: str, of: OfIteration | None = None) -> Public:
+def coin_among(options: Sequence[Any], coin: Any, name: str, of: OfIteration | None = None) -> Public:
     """Return the public number ``found``, which may be any of ``options``; any at all where these are none."""
-    drawn = next((k for k, each in enumerate(options) if np.array_equal(each, found)), None)
+    drawn = next((k for k, each in enumerate(options) if np.array_equal(each, coin)), None)
     return (
-        Public(found, name)
+        Public(coin, name)
         if drawn is None
         else Public(dict(enumerate(options)), name, Coin(len(options), drawn, name, of))
     )

@@ -101,13 +101,13 @@ class Draws(OfStream, np.random.Generator):
         """Return what a method of NumPy's draws, as variables or as coins."""
         args, kw = parameters(args, kw)
         # One that is not followed: some draws are made of others.
-        found = getattr(np.random.Generator(super().bit_generator), name)(*args, **kw)
+        real = getattr(np.random.Generator(super().bit_generator), name)(*args, **kw)
         trace = now()
         if self.secret is False:
-            return found
+            return real
         if not (trace.secret_draws or self.secret):
-            return coin(name, found, args, kw)
-        draw = functools.partial(secretly, name, found, args, kw, self.stream)
+            return coin(name, real, args, kw)
+        draw = functools.partial(secretly, name, real, args, kw, self.stream)
         return draw() if self.stream is None else self.next_of(self.stream, (name, args, kw), draw)
 
 
@@ -116,16 +116,16 @@ def parameters(args: Any, kw: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return by_value(lambda *a, **k: (a, k), *values(args, _PARAMETER), **values(kw, _PARAMETER))  # type: ignore[no-any-return]
 
 
-def secretly(name: str, found: Any, args: Any, kw: Any, stream: Stream | None = None) -> Any:
+def secretly(name: str, drawn: Any, args: Any, kw: Any, stream: Stream | None = None) -> Any:
     """Return what was drawn as variables, of ``stream`` if there is one."""
     if name == "bytes":
-        return fresh_bytes(found, stream)
+        return fresh_bytes(drawn, stream)
     if name == "multivariate_normal":
-        return _jointly(found, stream, *args, **kw)
-    single = np.asarray(found).dtype
+        return _jointly(drawn, stream, *args, **kw)
+    single = np.asarray(drawn).dtype
     if name not in LAWS or (single.kind == "f" and single.itemsize < 8):
         now().leave(f"secret draws by {name}(), a law that is not followed,")
-    return _variables(found, *_law(name, np.shape(found), args, kw), stream)
+    return _variables(drawn, *_law(name, np.shape(drawn), args, kw), stream)
 
 
 def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, int]:
@@ -144,7 +144,7 @@ def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, An
     return np.broadcast_to(spread, shape), np.broadcast_to(np.asarray(count, object), shape), least
 
 
-def _variables(found: Any, spread: Any, count: Any, least: int, stream: Stream | None) -> Any:
+def _variables(drawn: Any, spread: Any, count: Any, least: int, stream: Stream | None) -> Any:
     trace, place = now(), here()
 
     def one(value: Any, size: float, values: Any) -> Any:
@@ -159,12 +159,12 @@ def _variables(found: Any, spread: Any, count: Any, least: int, stream: Stream |
         number.below = least + int(values) if values and least >= 0 else 0
         return number
 
-    if np.ndim(found) == 0:
-        return one(found.item() if isinstance(found, np.generic) else found, float(spread), count.item())
-    return array_of(np.frompyfunc(one, 3, 1)(found.astype(object), spread, count), found.dtype)
+    if np.ndim(drawn) == 0:
+        return one(drawn.item() if isinstance(drawn, np.generic) else drawn, float(spread), count.item())
+    return array_of(np.frompyfunc(one, 3, 1)(drawn.astype(object), spread, count), drawn.dtype)
 
 
-def _jointly(found: Any, stream: Stream | None, mean: Any, cov: Any, *args: Any, **kw: Any) -> Any:
+def _jointly(drawn: Any, stream: Stream | None, mean: Any, cov: Any, *args: Any, **kw: Any) -> Any:
     """Return normal draws of any covariance, as what they are made of: independent ones along its axes."""
     mean, cov = np.asarray(mean, dtype=float), np.asarray(cov, dtype=float)
     sizes, axes = np.linalg.eigh(cov)
@@ -172,20 +172,20 @@ def _jointly(found: Any, stream: Stream | None, mean: Any, cov: Any, *args: Any,
     if not np.allclose(cov, cov.T, rtol=1e-12, atol=least) or sizes.min(initial=0.0) < -1e3 * least:
         now().leave("secret draws of what is no covariance")
     axes, spread = axes[:, sizes > least], np.sqrt(sizes[sizes > least])
-    own = (found - mean) @ axes
+    own = (drawn - mean) @ axes
     draws = _variables(own, np.broadcast_to(spread, own.shape), np.zeros(own.shape, object), 0, stream)
     return draws @ axes.T + mean
 
 
-def coin(name: str, found: Any, args: Any, kw: Any) -> Any:
+def coin(name: str, drawn: Any, args: Any, kw: Any) -> Any:
     """Return a public coin, with all that it may be where that is little."""
-    if np.asarray(found).dtype.kind not in "biuf":  # text, bytes, or what was shuffled in place
+    if np.asarray(drawn).dtype.kind not in "biuf":  # text, bytes, or what was shuffled in place
         now().narrow("public coins")
-        return found
-    if np.ndim(found) == 0:
-        found = found.item() if isinstance(found, np.generic) else found
-        return coin_among([each.item() for each in _options(name, args, kw)], found, "a public coin")
-    return coin_among(_options(name, args, kw), found, "public coins")
+        return drawn
+    if np.ndim(drawn) == 0:
+        drawn = drawn.item() if isinstance(drawn, np.generic) else drawn
+        return coin_among([each.item() for each in _options(name, args, kw)], drawn, "a public coin")
+    return coin_among(_options(name, args, kw), drawn, "public coins")
 
 
 def _options(name: str, args: Any, kw: Any) -> list[Any]:

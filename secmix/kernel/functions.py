@@ -66,10 +66,10 @@ def call(func: Any, args: Any, kw: Any) -> Any:
     """Call a function of NumPy's with arrays that are followed; ``out`` is written in any case."""
     args, kw = _named(func, args, kw)
     out = kw.pop("out", None)
-    found = _call(func, args, kw)
+    result = _call(func, args, kw)
     if out is None:
-        return found
-    out[...] = found
+        return result
+    out[...] = result
     return out
 
 
@@ -115,13 +115,13 @@ def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
     """Call any function: each of its numbers is one of all that is given."""
     if may_be_caught():
         now().leave(f"{name} of a secret, whose failure the protocol catches,")
-    found = plainly(func, concrete(args), concrete(kw))
+    result = plainly(func, concrete(args), concrete(kw))
     given = [*numbers_in([args, kw])]
     key = arguments(*given), repr((_shapes(args), _shapes(kw)))
 
-    if not isinstance(found, (np.ndarray, np.generic, int, float)) or np.iscomplexobj(found):
+    if not isinstance(result, (np.ndarray, np.generic, int, float)) or np.iscomplexobj(result):
         now().leave(f"{name} of a secret, of several results or complex numbers,")
-    flat = np.asarray(found)
+    flat = np.asarray(result)
     out = np.empty(flat.shape, object)
     for k, value in enumerate(flat.ravel().tolist()):
         out.flat[k] = function(f"{name}[{k}]", lambda *_, _v=value: _v, *given, key=key)
@@ -149,13 +149,13 @@ def _along(func: Any, given: dict[str, Any]) -> Any:
     if not isinstance(axis, int) or not isinstance(x, Followed) or is_secret(rest) or np.ndim(rest.get("q", 0)):
         return of_all(func, name, [], given)
     lanes = np.moveaxis(x.objects, axis, -1)
-    found = [of_all(func, name, [array_of(lanes[k].copy(), x.kind)], rest) for k in np.ndindex(lanes.shape[:-1])]
-    if isinstance(found[0], Followed):
-        stacked = np.stack([each.objects for each in found])
+    results = [of_all(func, name, [array_of(lanes[k].copy(), x.kind)], rest) for k in np.ndindex(lanes.shape[:-1])]
+    if isinstance(results[0], Followed):
+        stacked = np.stack([each.objects for each in results])
         stacked = np.moveaxis(stacked.reshape(*lanes.shape[:-1], *stacked.shape[1:]), -1, axis)
-        return array_of(stacked, found[0].kind)
-    out = np.empty(len(found), object)
-    out[:] = found
+        return array_of(stacked, results[0].kind)
+    out = np.empty(len(results), object)
+    out[:] = results
     out = out.reshape(lanes.shape[:-1])
     kind = np.asarray(func(**{data: np.ones(lanes.shape[-1], x.kind)}, **concrete(rest))).dtype
     return array_of(np.expand_dims(out, axis) if keepdims else out, kind)
@@ -163,24 +163,24 @@ def _along(func: Any, given: dict[str, Any]) -> Any:
 
 def _moved(func: Any, args: Any, kw: Any) -> Any:
     """Move numbers, or add them up; they stay what they are, and views stay views, where no type is another."""
-    found = func(*within(_objects, args), **within(_objects, {k: each for k, each in kw.items() if k != "dtype"}))
+    result = func(*within(_objects, args), **within(_objects, {k: each for k, each in kw.items() if k != "dtype"}))
     kinds, name = {*_kinds([args, kw])}, func.__name__
     among = {*_kinds([*parts([args, kw])])}  # of what is followed: words of these may go on without wrapping around
     if len(kinds) == 1 and "dtype" not in kw and name not in _ADDING:
-        return _wrapped(found, kinds.pop(), None)
+        return _wrapped(result, kinds.pop(), None)
 
-    def wrapped_as(found: Any, example: Any) -> Any:
-        if isinstance(found, (list, tuple)):
-            return type(found)(map(wrapped_as, found, example))
+    def wrapped_as(moved: Any, example: Any) -> Any:
+        if isinstance(moved, (list, tuple)):
+            return type(moved)(map(wrapped_as, moved, example))
         kind = getattr(example, "dtype", np.dtype(object))  # of objects NumPy returns one as it is
         if kind.kind not in "biuf" and not (among == {kind} and {each.kind for each in kinds} <= {*"iuO"}):
             now().leave(f"np.{name} of a secret as {kind}")
         if name in _ADDING and is_narrow(kind):
             now().leave(f"np.{name} of secrets as {kind}, where each sum on the way is rounded,")
         other = kinds != {kind} or "dtype" in kw or kind.kind in "bu"
-        return _wrapped(found, kind, (lambda x: cast(x, kind)) if other else None)
+        return _wrapped(moved, kind, (lambda x: cast(x, kind)) if other else None)
 
-    return wrapped_as(found, func(*within(_example, args), **within(_example, kw)))
+    return wrapped_as(result, func(*within(_example, args), **within(_example, kw)))
 
 
 def _objects(value: Any) -> Any:
@@ -204,13 +204,13 @@ def _kinds(value: Any) -> Iterator[np.dtype[Any]]:
             yield from _kinds(each)
 
 
-def _wrapped(found: Any, kind: Any, how: Callable[[Any], Any] | None) -> Any:
+def _wrapped(moved: Any, kind: Any, how: Callable[[Any], Any] | None) -> Any:
     def one(each: Any) -> Any:
         if is_of_objects(each):
             return array_of(each if how is None else mapped(how, each), kind)
         return how(each) if how is not None and isinstance(each, Number) else each
 
-    return within(one, found)
+    return within(one, moved)
 
 
 def where(condition: Any, *choices: Any) -> Any:

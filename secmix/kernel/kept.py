@@ -196,12 +196,12 @@ class _Walk:
 
     def _each(self, members: Mapping[Any, Any], path: str, put: Callable[[Any, Any], Any] | None = None) -> Any:
         """Digest all members; ``put`` writes one."""
-        found = []
+        digests = []
         for key, each in list(members.items()):
             place = f"{path}/{KEPT if isinstance(key, Public) else key}"
             name = (key,) if type(key) is str else self.digest(key, place)
-            found.append((name, self._member(each, key, place, put)))
-        return found
+            digests.append((name, self._member(each, key, place, put)))
+        return digests
 
     def _member(self, each: Any, key: Any, place: str, put: Callable[[Any, Any], Any] | None) -> Any:
         if type(each) not in (int, float, Public):

@@ -55,9 +55,9 @@ class _Older(OfStream):
 
     def _drawn(self, name: str, *args: Any, **kw: Any) -> Any:
         args, kw = parameters(args, kw)
-        found = getattr(self.real, name)(*args, **kw)
+        drawn = getattr(self.real, name)(*args, **kw)
         law = self.laws[name](*args, **kw)
-        return self.next_of(self.stream, (name, args, kw), lambda: secretly(law[0], found, *law[1:], self.stream))
+        return self.next_of(self.stream, (name, args, kw), lambda: secretly(law[0], drawn, *law[1:], self.stream))
 
 
 class RandomStateDraws(_Older, metaclass=_StandsFor):

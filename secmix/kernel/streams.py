@@ -61,10 +61,10 @@ class Stream:
         """Return what a generator draws at this place, the same for all generators of this seed."""
         if place == len(self.draws):
             self.draws.append((asked, draw()))
-        before, found = self.draws[place]
+        before, drawn = self.draws[place]
         if repr(before) != repr(asked):
             now().leave("one stream of draws, read in two ways,")
-        return found.copy() if isinstance(found, Followed) else found
+        return drawn.copy() if isinstance(drawn, Followed) else drawn
 
     def word(self, first: int, value: int, width: int, order: str) -> Any:
         """Return ``width`` bytes as a number that is whole."""
@@ -357,12 +357,12 @@ def _source(piece: Piece) -> Any:
 
 def _roots(number: int) -> set[Any]:
     """Return the draws, and the streams without a seed, that a stream follows from in the end."""
-    trace, found = now(), set()
+    trace, roots = now(), set()
     stream = trace.streams[number]
     for source in map(_source, stream.pieces):
         above = trace.own(source[1]).stream if isinstance(source, tuple) else source
-        found |= {source[1]} if above < 0 else _roots(above)
-    return found or {("stream", number)}
+        roots |= {source[1]} if above < 0 else _roots(above)
+    return roots or {("stream", number)}
 
 
 def follows(variable: int, held: set[int], trace: Trace) -> bool:
@@ -375,11 +375,11 @@ def follows(variable: int, held: set[int], trace: Trace) -> bool:
 
 def opened(trace: Trace, told: set[int]) -> set[int]:
     """Return the draws of all streams of whose seed anything is told: whoever reads it may know them."""
-    found: set[int] = set()
+    known: set[int] = set()
     for stream in trace.streams:  # what a seed is made of was drawn before
-        if _is_told(stream, trace, lambda v: v in told or v in found, any):
-            found.update(stream.numbers)
-    return found
+        if _is_told(stream, trace, lambda v: v in told or v in known, any):
+            known.update(stream.numbers)
+    return known
 
 
 def _is_told(stream: Stream, trace: Trace, is_told: Callable[[int], bool], how: Callable[..., bool]) -> bool:
@@ -399,14 +399,14 @@ def _is_told(stream: Stream, trace: Trace, is_told: Callable[[int], bool], how: 
 
 def seeds_of(trace: Trace) -> set[int]:
     """Return the draws that are seeds, or that bytes of seeds were read as."""
-    found: set[int] = set()
+    seeds: set[int] = set()
     for piece in {piece for stream in trace.streams for piece in stream.pieces}:
         if isinstance(of := _source(piece), tuple):
-            found.add(of[1])
+            seeds.add(of[1])
         else:
             reads = trace.streams[of].reads.items()
-            found.update(v for (at, n, _), x in reads if at <= piece[2] < at + n for v in x.form)
-    return found
+            seeds.update(v for (at, n, _), x in reads if at <= piece[2] < at + n for v in x.form)
+    return seeds
 
 
 def _may_be_same(one: Sequence[Piece], other: Sequence[Piece]) -> bool:

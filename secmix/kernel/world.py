@@ -95,10 +95,10 @@ def _taker(name: str) -> Callable[..., Any]:
 
 def _as_words(x: Any, kind: np.dtype[Any]) -> Any:
     """Return lists of numbers as words: Python's own may be longer than NumPy's."""
-    found = followed(x)
+    words = followed(x)
     several = np.array(x, dtype=object) if not any(isinstance(each, np.ndarray) for each in parts(x)) else None
-    if several is None or several.shape != found.shape:
-        return found
+    if several is None or several.shape != words.shape:
+        return words
     return array_of(several, kind).each(lambda number: cast(plain(number), kind), kind)
 
 
@@ -184,11 +184,11 @@ def _extreme(original: Callable[..., Any], ufunc: Any) -> Callable[..., Any]:
 @functools.cache
 def replacements() -> dict[int, Any]:
     """Return what stands for what, by the identity of the original."""
-    found: dict[int, Any] = {id(os.urandom): _urandom}
+    stands_for: dict[int, Any] = {id(os.urandom): _urandom}
 
     def replace(original: types.ModuleType, members: dict[str, Any]) -> types.ModuleType:
-        found.update({id(getattr(original, name)): each for name, each in members.items()})
-        found[id(original)] = made = _module(original, members)
+        stands_for.update({id(getattr(original, name)): each for name, each in members.items()})
+        stands_for[id(original)] = made = _module(original, members)
         return made
 
     generators = {"default_rng": generator, "Generator": Draws, "SeedSequence": _seed_sequence}
@@ -207,19 +207,19 @@ def replacements() -> dict[int, Any]:
     replace(hmac, KEYED)
     for module in _NOT_FOLLOWED:
         replace(module, _guarded(module))
-    found.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
-    return found
+    stands_for.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
+    return stands_for
 
 
 def _ciphers() -> dict[int, Any]:
     """Return what stands for ciphers, and for the modules that they are taken from, by the identity of the original."""
-    found: dict[int, Any] = {}
+    stands_for: dict[int, Any] = {}
     for name, members in ciphers().items():
         original = sys.modules[name]
-        inner = {key: found[id(each)] for key, each in vars(original).items() if id(each) in found}
-        found.update({id(getattr(original, key)): each for key, each in members.items()})
-        found[id(original)] = _module(original, inner | members)
-    return found
+        inner = {key: stands_for[id(each)] for key, each in vars(original).items() if id(each) in stands_for}
+        stands_for.update({id(getattr(original, key)): each for key, each in members.items()})
+        stands_for[id(original)] = _module(original, inner | members)
+    return stands_for
 
 
 def _seed_sequence(entropy: Any = None, **more: Any) -> Any:
@@ -293,24 +293,24 @@ def modules_of(protocol: Any) -> set[str]:
         parts = [parts[0].inner, *getattr(parts[0].inner, "__dict__", {}).values(), *parts[1:]]
     for part in parts:
         waiting |= {kind.__module__ for kind in type(part).__mro__} | {str(getattr(part, "__module__", ""))}
-    found = {name for name in sys.modules if name.startswith(_HOUSE)}
+    modules = {name for name in sys.modules if name.startswith(_HOUSE)}
     while waiting:
         name = waiting.pop()
-        if (name in found and not name.startswith("secmix.protocols")) or not _is_protocols(name):
+        if (name in modules and not name.startswith("secmix.protocols")) or not _is_protocols(name):
             continue
-        found.add(name)
+        modules.add(name)
         for each in vars(sys.modules[name]).values():
             used = each.__name__ if isinstance(each, types.ModuleType) else getattr(each, "__module__", None)
-            if isinstance(used, str) and used not in found:
+            if isinstance(used, str) and used not in modules:
                 waiting.add(used)
-    return found
+    return modules
 
 
-def _instead(name: str, space: dict[str, Any], found: dict[int, Any]) -> Iterator[tuple[str, Any]]:
+def _instead(name: str, space: dict[str, Any], stands_for: dict[int, Any]) -> Iterator[tuple[str, Any]]:
     """Yield what stands for what in a module of a protocol's."""
     for key, value in space.items():
-        if id(value) in found and not key.startswith("__"):
-            yield key, found[id(value)]
+        if id(value) in stands_for and not key.startswith("__"):
+            yield key, stands_for[id(value)]
         elif str(type(value).__module__).startswith("numba.") and callable(value):
             yield key, _not_followed(value, key)  # it would read memory
     if not name.startswith("array_api"):
@@ -343,14 +343,14 @@ def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
 @contextmanager
 def replaced(modules: Iterable[str]) -> Iterator[None]:
     """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile."""
-    found = replacements() | _ciphers()
+    by_id = replacements() | _ciphers()
     with _LOCK, ExitStack() as stack:
         for name in modules:
             space = vars(sys.modules[name])
-            stack.enter_context(_with_names(space, **dict(_instead(name, space, found))))
-        stack.enter_context(_with_names(sys.modules, **{each.__name__: found[id(each)] for each in _WHOLE_MODULES}))
+            stack.enter_context(_with_names(space, **dict(_instead(name, space, by_id))))
+        stack.enter_context(_with_names(sys.modules, **{each.__name__: by_id[id(each)] for each in _WHOLE_MODULES}))
         # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of these two.
-        by_system = found[id(os.urandom)]
+        by_system = by_id[id(os.urandom)]
         stack.enter_context(_with_names(vars(os), urandom=by_system))
         stack.enter_context(_with_names(vars(random), _urandom=by_system))
         stack.enter_context(_with_names(vars(warnings), **WARNINGS))
