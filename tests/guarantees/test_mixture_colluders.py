@@ -114,6 +114,8 @@ def test_the_same_seed_finds_the_same_and_the_curve_names_its_points():
     assert [(p.f, p.m) for p in curves[0]] == [(1, M), (8, M)]
     assert all(p.worst.kept > 0 for p in curves[0])
     assert curves[0][1].ratio > curves[0][0].ratio
+    (without_truth,) = collusion_curve(rule, local, [1], np.random.default_rng(3), budget=100)
+    assert (without_truth.worst.oracle, without_truth.ratio) == (0, np.inf)
     with pytest.raises(SecmixError, match="below m/2"):
         collusion_curve(rule, local, [10], np.random.default_rng(0))
     with pytest.raises(SecmixError, match="fewer than"):

@@ -289,8 +289,8 @@ class CollusionPoint:
 
     @property
     def ratio(self) -> float:
-        """Error over that of the oracle; infinite where unbounded."""
-        return float("inf") if self.worst.unbounded else self.worst.error / self.worst.oracle
+        """Error over that of the oracle; infinite where unbounded, or where the oracle makes none."""
+        return float("inf") if self.worst.unbounded or not self.worst.oracle else self.worst.error / self.worst.oracle
 
 
 def collusion_curve(
