@@ -24,7 +24,7 @@ from analysis.study import Numbers, options, provenance, run_parts, write
 def line(case: Case, seed: int) -> Numbers:
     """A line of the table."""
     outcome = audited(case, seed=seed)
-    found: Numbers = {
+    told: Numbers = {
         "case": case.name,
         "class": case.family,
         "side": side(case),
@@ -36,11 +36,11 @@ def line(case: Case, seed: int) -> Numbers:
         "undecided": case.undecided,
         "pending": PENDING.get(case.name) == outcome.verdict,
     }
-    print(f"{case.family} | {case.name} | {case.truth} | {found['verdict']}", flush=True)
+    print(f"{case.family} | {case.name} | {case.truth} | {told['verdict']}", flush=True)
     if case.attack is not None:
         got = shown(case)
-        found["attack"] = {"goal": case.goal, "score": got.score, "claimed": got.claimed, "success": got.success}
-    return found
+        told["attack"] = {"goal": case.goal, "score": got.score, "claimed": got.claimed, "success": got.success}
+    return told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options("Audit protocols and adversaries of known truth.", "soundness").parse_args(arguments)
     cases = [*ALL, *BEYOND]
     if given.quick:
-        first = {(case.family, case.truth): case for case in reversed(cases)}
+        first = {(side(case), case.truth): case for case in reversed(cases)}
         cases = [case for case in cases if case in first.values()]
     warnings.simplefilter("ignore", RuntimeWarning)
     numbers = provenance("soundness.run", given.seed, given.quick, ("numpy", "scipy"))

@@ -1,6 +1,7 @@
 """Sabotage, which no verdict promises to find: what is found today, and what is cleared.
 
-Relax it here when a check goes that only a saboteur meets. Selected by the marker, as the verdicts are.
+Relax it here when a check goes that only a saboteur meets. Selected by the marker, as the verdicts are. The build tries
+every fourth; ``python -m analysis.soundness.run`` judges all.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ TABLE = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.soundness
 @pytest.mark.filterwarnings("default")  # a stranger's protocol may overflow; the audit is to survive that
-@pytest.mark.parametrize("case", SABOTAGE, ids=[case.name.replace(" ", "_") for case in SABOTAGE])
+@pytest.mark.parametrize("case", SABOTAGE[::4], ids=[case.name.replace(" ", "_") for case in SABOTAGE[::4]])
 def test_it_is_found_but_for_what_is_known(case: Case) -> None:
     outcome = audited(case)
     assert outcome.right == (case.name not in CLEARED), f"{outcome.verdict} ({outcome.reason}): {case.why}"
