@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 
+import secmix
 from secmix._base.checks import Array
+from secmix.adversaries import Adversary, CuriousServer
+from secmix.auditing.report import PrivacyClaim, Report
+from secmix.auditing.setup import CollaborationSetup, build_setup
 from secmix.network import Network
 from secmix.privacy import clip, gaussian, laplace
+from secmix.scenario import from_dict
 from secmix.transcript import SERVER, Channel
 
 NORM, SCALE = 1.0, 4.0
@@ -87,6 +92,77 @@ class Descent:
     def error(self, results: Array, reference: Array) -> Array:
         """Return the largest distance."""
         return np.asarray(np.linalg.norm(results - reference, axis=2).max(axis=1))
+
+
+Draw = Callable[[int, int, np.random.Generator], Array]
+"""``who(t, n, rng)``: the nodes that take part in a round."""
+
+
+def two_of_all(t: int, n: int, rng: np.random.Generator) -> Array:
+    """Draw two nodes, as Flower's FedAvg draws a fraction."""
+    return np.sort(rng.choice(n, 2, replace=False))
+
+
+def each_by_a_coin(t: int, n: int, rng: np.random.Generator) -> Array:
+    """Draw a coin for each node (Poisson sampling)."""
+    return np.flatnonzero(rng.random(n) < 0.6)
+
+
+@dataclass
+class Sampled(Descent):
+    """A server draws who takes part in a round, and sends the parameters to all."""
+
+    who: Draw = two_of_all
+
+    def collaborate(
+        self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
+    ) -> Array:
+        own, nodes = rng.spawn(network.n), np.arange(network.n)
+        theta = np.zeros((len(parts[0]), parts[0].shape[2] - 1))
+        for t in range(self.rounds):
+            for i in self.chosen(t, parts, theta, rng):
+                sent = self.step(self, t, i, self.gradients(parts[i], theta), own[i])
+                theta = theta - 0.1 * channel.send(2 * t, i, SERVER, "gradient", np.asarray(sent)[None])[0]
+            theta = channel.send(2 * t + 1, SERVER, nodes, "parameters", theta[None], content=0 * nodes)[0]
+        return np.repeat(theta[:, None], network.n, axis=1)
+
+    def chosen(self, t: int, parts: Sequence[Array], theta: Array, rng: np.random.Generator) -> list[int]:
+        return [int(i) for i in self.who(t, len(parts), rng)]
+
+
+# --- asked about ---
+
+
+def setup_of(protocol: Any, rows: int = 5) -> CollaborationSetup:
+    scenario = from_dict(
+        {
+            "network": {"kind": "complete", "nodes": 3},
+            "data": {"name": "gaussian", "features": 3, "rows_per_node": rows},
+            "protocol": {"name": "descent"},
+            "adversary": {"name": "curious_server"},
+        }
+    )
+    setup = build_setup(scenario, {("protocol", "descent"): protocol})
+    assert isinstance(setup, CollaborationSetup)
+    return setup
+
+
+def report(protocol: Any, claim: dict[str, Any], adversary: Adversary | None = None, **others: Any) -> Report:
+    scenario = {
+        "network": {"kind": "complete", "nodes": 3},
+        "data": {"name": "gaussian", "features": 3, "rows_per_node": 5},
+        "runs": 100,
+        "claim": claim,
+        "measure": {"evidence": ["decoders"], "nodes": [0]},
+        **others,
+    }
+    return secmix.audit(scenario, protocols={"descent": protocol}, adversaries={"them": adversary or CuriousServer()})
+
+
+def claimed(protocol: Any, claim: dict[str, Any], adversary: Adversary | None = None, **others: Any) -> PrivacyClaim:
+    found = report(protocol, claim, adversary, **others).cells[0].claim
+    assert found is not None
+    return found
 
 
 # --- wrong twins ---

@@ -9,14 +9,13 @@ from typing import Any
 import noisy_protocols as twins
 import numpy as np
 import pytest
-from noisy_protocols import NORM, SCALE, Descent
+from noisy_protocols import NORM, SCALE, Descent, Sampled, claimed, report
 from typer.testing import CliRunner
 
 import secmix
 from secmix.adversaries import Adversary, Colluders, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.baseline import counted
 from secmix.auditing.noise.privacy_loss import _lower_mean
-from secmix.auditing.report import PrivacyClaim, Report
 from secmix.cli.app import app
 from secmix.cli.validation import validated
 from secmix.errors import ScenarioError
@@ -44,24 +43,6 @@ def few_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def near() -> None:
     """Replay as many calls as an audit does."""
-
-
-def report(protocol: Any, claim: dict[str, Any], adversary: Adversary | None = None, **others: Any) -> Report:
-    scenario = {
-        "network": {"kind": "complete", "nodes": 3},
-        "data": {"name": "gaussian", "features": 3, "rows_per_node": 5},
-        "runs": 100,
-        "claim": claim,
-        "measure": {"evidence": ["decoders"], "nodes": [0]},
-        **others,
-    }
-    return secmix.audit(scenario, protocols={"descent": protocol}, adversaries={"them": adversary or CuriousServer()})
-
-
-def claimed(protocol: Any, claim: dict[str, Any], adversary: Adversary | None = None, **others: Any) -> PrivacyClaim:
-    found = report(protocol, claim, adversary, **others).cells[0].claim
-    assert found is not None
-    return found
 
 
 # --- the right limit ---
@@ -336,18 +317,6 @@ def test_a_claim_that_was_violated_before_does_not_count_against_a_baseline() ->
 
 
 # --- what was spent ---
-
-
-class Sampled(Descent):
-    """A server draws two of three clients a round, as Flower's FedAvg does."""
-
-    def collaborate(self, parts: Any, network: Any, rng: np.random.Generator, *, channel: Any) -> Any:
-        own, theta = rng.spawn(network.n), np.zeros((len(parts[0]), parts[0].shape[2] - 1))
-        for t in range(self.rounds):
-            chosen = np.sort(rng.choice(network.n, 2, replace=False))
-            sent = [self.step(self, t, i, self.gradients(parts[i], theta), own[i]) for i in chosen.tolist()]
-            theta = theta - 0.1 * channel.send(t, chosen, SERVER, "gradient", np.stack(sent)).mean(axis=0)
-        return np.repeat(theta[:, None], network.n, axis=1)
 
 
 def test_what_a_node_spent_follows_from_the_rounds_in_which_it_took_part() -> None:

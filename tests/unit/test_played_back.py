@@ -9,14 +9,13 @@ from typing import Any
 import noisy_protocols as twins
 import numpy as np
 import pytest
-from noisy_protocols import ADDED, NODE, NORM, ROW, SCALE, WRONG, Descent
+from noisy_protocols import ADDED, NODE, NORM, ROW, SCALE, WRONG, Descent, setup_of
 
 from secmix.auditing.noise.noise_bounds import NoiseBound, _bound
 from secmix.auditing.noise.replays.playback import Playback, play_back
-from secmix.auditing.setup import CollaborationSetup, build_setup
 from secmix.privacy import clip, explained_variance_bound, gaussian, gaussian_epsilon
 from secmix.protocols import run_by_run
-from secmix.scenario import PolicySpec, PrivacyTerms, from_dict, terms_of
+from secmix.scenario import PolicySpec, PrivacyTerms, terms_of
 from secmix.transcript import SERVER
 
 DELTA = NODE["delta"]
@@ -24,17 +23,7 @@ OF_NODES = PrivacyTerms()
 
 
 def played(protocol: Any, terms: PrivacyTerms = OF_NODES, rows: int = 5) -> Playback:
-    scenario = from_dict(
-        {
-            "network": {"kind": "complete", "nodes": 3},
-            "data": {"name": "gaussian", "features": 3, "rows_per_node": rows},
-            "protocol": {"name": "descent"},
-            "adversary": {"name": "curious_server"},
-        }
-    )
-    setup = build_setup(scenario, {("protocol", "descent"): protocol})
-    assert isinstance(setup, CollaborationSetup)
-    return play_back(setup, protocol, 1, terms)
+    return play_back(setup_of(protocol, rows), protocol, 1, terms)
 
 
 def bounds(protocol: Any, policy: dict[str, Any], rows: int = 5) -> list[NoiseBound]:

@@ -18,7 +18,7 @@ import numpy as np
 from secmix._base.random import stream
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.replays.neighbours import neighbour_of
-from secmix.auditing.noise.replays.played_calls import PlayedCall, Player, failed, other_release
+from secmix.auditing.noise.replays.played_calls import PlayedCall, Player, failed, other_release, round_of
 from secmix.auditing.noise.replays.reach import Reach, reach_of
 from secmix.auditing.report import NodeSpending
 from secmix.auditing.soundness.runner import same_bits
@@ -77,7 +77,7 @@ def _account(case: CellContext, player: Player, recorded: PlayedCall, node: int,
     by_round: dict[int, list[tuple[str, float]]] = {}
     for place, reach in _reaches(case, player, recorded, node, terms).items():
         release = recorded.releases[place]
-        by_round.setdefault(_round(recorded, place), []).append((release.noise, reach.ratio))
+        by_round.setdefault(round_of(recorded, place), []).append((release.noise, reach.ratio))
     rounds, epsilons, spent = sorted(by_round), [], []
     for number in rounds:
         spent += by_round[number]
@@ -117,12 +117,3 @@ def _others(case: CellContext, recorded: PlayedCall, node: int, terms: PrivacyTe
     places = [key for key in range(6 * _REPLAYS) if terms.relation == "replace" or key % 3][:_REPLAYS]
     yield from (neighbour_of(recorded.parts[node], draw, place, terms).rows for place in places)
     yield from (draw(1000 + key) for key in range(_REPLAYS))
-
-
-def _round(recorded: PlayedCall, place: int) -> int:
-    """Return the round of the first message that carries the output of a release; its number where none does."""
-    output = recorded.releases[place].output
-    for block in recorded.call.blocks:
-        if block.line != "held" and block.payload.dtype == output.dtype and np.isin(output, block.payload).all():
-            return int(block.round)
-    return place

@@ -12,6 +12,7 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.replays.playback import NodeReplays, Playback, play_back
 from secmix.auditing.noise.replays.played_calls import title
 from secmix.auditing.noise.replays.reach import Reach
+from secmix.auditing.noise.replays.sampled import play_back_sampled
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.kernel import Clearance, Open, clear_bounds
@@ -117,6 +118,8 @@ def _bounds(case: CellContext, setup: CollaborationSetup, terms: PrivacyTerms) -
     built = setup.protocol if case.built is None else case.built
     try:
         played = play_back(setup, built, case.cell.seed, terms)
+        if played.why_open:  # with every draw, but maybe not with the noise
+            played = play_back_sampled(setup, built, case.cell.seed, terms)
     except Exception as error:  # the protocol's objects may raise anything, also when they are copied or compared
         return {node: NoiseBound(f"playing back failed with {type(error).__name__}") for node in setup.asked}
     if traits.active or traits.serves or traits.against:
@@ -139,7 +142,8 @@ def _bound(played: Playback, replays: NodeReplays, terms: PrivacyTerms) -> Noise
     except SecmixError as error:
         return NoiseBound(f"epsilon could not be worked out: {error}")
     explained = explained_variance_bound(**_by_kind(played, exchanged))
-    return NoiseBound("", explained, epsilon, _in_words(played, exchanged, neighbours), _premises(replays, terms.unit))
+    words = "; ".join([_in_words(played, exchanged, neighbours), *[replays.sampled] * bool(replays.sampled)])
+    return NoiseBound("", explained, epsilon, words, _premises(replays, terms.unit))
 
 
 def _reaches(replays: NodeReplays, relation: Relation) -> tuple[dict[int, Reach], dict[int, Reach]]:

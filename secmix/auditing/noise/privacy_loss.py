@@ -42,6 +42,7 @@ _KEYS = 10**7  # numbers of draws beyond those of other calls
 _ROUNDING = 1e-9  # relative: what differs by less may be equal in real arithmetic
 _MOST = 1e6  # of an epsilon that is worked out
 _LARGE = 2.0  # times a usual row: few are clipped that are weighted down
+_TRIES, _MET = 400, 8  # calls with other draws, and of these with messages of the same senders as a call before
 _FAR_APART = 50.0  # of moves over the scale of noise
 
 
@@ -136,17 +137,40 @@ class _Reader:
         return _Loss(value, moves, one.releases, differs)
 
     def check(self, pair: Pair) -> None:
-        """Raise an error where what is read or released depends on more than the data and the outputs before."""
+        """Raise an error where what is read or released depends on more than the data and the outputs before.
+
+        It may depend on draws that are apart from the noise, such as who takes part, if these are read off the
+        messages: among calls with messages of the same senders, nothing else may differ.
+        """
         for parts in pair.sides:
             recorded = self.player.record(parts, self.first)
             other = self.player.reseeded(recorded, self.first + 1)
-            differs = _difference(self._read(recorded), self._read(other))
-            values = zip(recorded.releases, other.releases, strict=False)
-            if differs or not all(same_bits(old.value, new.value) for old, new in values):
-                raise SecmixError(f"{differs or 'a released value'} holds randomness beside the noise of releases")
+            if why := self._beside(recorded, other):
+                other = self.player.noised_anew(recorded, self.first + 1)
+                if self._beside(recorded, other) or not self._drawn_in_public(recorded):
+                    raise SecmixError(f"{why} holds randomness beside the noise of releases")
             known = known_noise(recorded, self.player.root(recorded.key))
             if why := known or repeated_noise(recorded.releases, other.releases):
                 raise SecmixError(why)
+
+    def _beside(self, one: PlayedCall, other: PlayedCall) -> str:
+        """Name what differs in two calls on the same data whose releases return the same; empty if nothing does."""
+        differs = _difference(self._read(one), self._read(other))
+        values = zip(one.releases, other.releases, strict=False)
+        return differs or "a released value" * any(not same_bits(old.value, new.value) for old, new in values)
+
+    def _drawn_in_public(self, recorded: PlayedCall) -> bool:
+        """Say whether calls with other draws are alike in all that is read wherever their messages have one origin."""
+        origins, met = [origin for origin, _ in self._read(recorded)], 0
+        for key in range(_TRIES):
+            other = self.player.reseeded(recorded, self.first + _KEYS // 2 + key)
+            if [origin for origin, _ in self._read(other)] == origins:
+                if self._beside(recorded, other):
+                    return False
+                met += 1
+                if met == _MET:
+                    return True
+        return False
 
     def _read(self, played: PlayedCall) -> list[tuple[Origin, Array]]:
         view = self.setup.adversary.observe(Transcript(list(played.call.blocks)), self.setup.network)
@@ -179,7 +203,7 @@ class _Tilt:
         usual = [loss for loss in pilots if len(loss.moves) == len(pilots[0].moves) and not loss.differs]
         if not usual:
             return cls(0.0, (), 0.0, outward=False)
-        moves = [np.mean(each, axis=0) for each in zip(*(loss.moves for loss in usual), strict=True)]
+        moves = [_usual_move(each) for each in zip(*(loss.moves for loss in usual), strict=True)]
         gauss = [r.noise == "gaussian" for r in usual[0].releases]
         size = math.sqrt(sum(float((move**2).sum()) for move, is_gauss in zip(moves, gauss, strict=True) if is_gauss))
         directions = tuple(
@@ -218,6 +242,12 @@ class _Tilt:
         loss = self.size * at + self.size**2 / 2
         value = np.exp(self.by**2 / 2 - self.by * at) * -np.expm1(np.minimum(epsilon - loss, 0.0))
         return float(value.max())
+
+
+def _usual_move(moves: Sequence[Array]) -> Array:
+    """Return the mean move of a release over the calls in which it moves: in others another node may take part."""
+    moving = [move for move in moves if move.any()]
+    return np.asarray(np.mean(moving or moves, axis=0))
 
 
 def _epsilon(calls: Sequence[_Loss], tilt: _Tilt, delta: float, level: float) -> float:

@@ -129,6 +129,33 @@ class Regression(Federation):
         return np.asarray((x @ theta - y)[:, None] * x)
 
 
+class Sampled(Regression):
+    """Federated least squares in whose rounds some nodes take part, as Flower's FedAvg draws them."""
+
+    taking_part = 1
+
+    def collaborate(self, parts: Sequence[Array], network: Network, rng: Rng, *, channel: Channel) -> Array:
+        """Return the parameters that every node ends with, (runs, n, p)."""
+        self.server = rng.spawn(1)[0]
+        return super().collaborate(parts, network, rng, channel=channel)
+
+    def train(self, rows: Sequence[Array], network: Network, own: Sequence[Rng], line: Channel) -> Array:
+        """Train on the rows of nodes that are drawn anew in each round."""
+        theta, nodes = np.zeros(self.size(rows[0].shape[1])), np.arange(network.n)
+        for t in range(self.rounds):
+            arrived = []
+            for i in self.chosen(rows, theta):
+                sent = self.message(rows[i], theta, t, i, own[i])
+                arrived.append(line.send(2 * t, i, SERVER, "update", sent[None])[0])
+            theta = theta - self.rate * np.mean(arrived, axis=0)
+            theta = line.send(2 * t + 1, SERVER, nodes, "model", theta[None], content=0 * nodes)[0]
+        return np.repeat(theta[None], network.n, axis=0)
+
+    def chosen(self, rows: Sequence[Array], theta: Array) -> list[int]:
+        """Draw who takes part in a round."""
+        return sorted(self.server.choice(len(rows), self.taking_part, replace=False).tolist())
+
+
 class Updates(Regression):
     """Federated averaging that hides a node: local steps of descent, whose sum is clipped as a whole."""
 

@@ -12,12 +12,13 @@ from secmix._base.checks import Array
 from secmix.privacy import clip, gaussian, gaussian_epsilon
 from secmix.transcript import SERVER, Channel
 
-from .bases import CLIP, DELTA, ROUNDS, Histogram, Means, Regression, Rng, Twins, Updates, noise_for
+from .bases import CLIP, DELTA, ROUNDS, Histogram, Means, Regression, Rng, Sampled, Twins, Updates, noise_for
 
 NODE: dict[str, Any] = {"epsilon": 4.0, "delta": DELTA, "unit": "node"}
 ROW: dict[str, Any] = {**NODE, "unit": "row"}
 ADDED: dict[str, Any] = {**ROW, "neighbours": "add-or-remove"}
 SCALE = noise_for(4.0, 2 * CLIP, ROUNDS)
+SCALE_OF_A_THIRD = 2 * CLIP * 1.3112  # ε = 2 of one round in which one in three takes part, by dp-accounting's PLD
 SCALE_ADDED = noise_for(4.0, CLIP, ROUNDS)
 
 
@@ -104,6 +105,14 @@ class SmallOnesBare(Updates):
         return np.asarray(update) if np.linalg.norm(update) < 0.3 else noisy
 
 
+class WorstFirst(Sampled):
+    """Asks the node whose loss is largest (Cho, Wang and Joshi 2020, power of choice)."""
+
+    def chosen(self, rows: Sequence[Array], theta: Array) -> list[int]:
+        losses = [((part[:, :-1] @ theta - part[:, -1]) ** 2).mean() for part in rows]
+        return [int(np.argmax(losses))]
+
+
 def classic_scale(epsilon: float, sensitivity: float) -> float:
     """Return σ by the formula of Dwork and Roth (2014, theorem A.1), which they prove for ε below 1."""
     return sensitivity * math.sqrt(2 * math.log(1.25 / DELTA)) / epsilon
@@ -127,6 +136,9 @@ TWINS = [
           lambda: Updates(noise_for(10.0, 2 * CLIP), rounds=1), {**NODE, "epsilon": 10.0}),
     Twins("the classic formula for ten rounds", lambda: Regression(classic_scale(10.0, 2 * CLIP), rounds=10),
           lambda: Regression(noise_for(10.0, 2 * CLIP, 10), rounds=10), {**ROW, "epsilon": 10.0}),
+    Twins("a sample credited that messages show", lambda: Sampled(SCALE_OF_A_THIRD, rounds=1),
+          lambda: Sampled(noise_for(2.0, 2 * CLIP), rounds=1), {**ROW, "epsilon": 2.0}),
+    Twins("clients chosen by their data", lambda: WorstFirst(SCALE), lambda: Sampled(SCALE), ROW),
     Twins("noise for a row stated for a node", lambda: Regression(SCALE), lambda: Updates(SCALE), NODE),
 ]  # fmt: skip
 

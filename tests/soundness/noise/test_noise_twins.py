@@ -22,6 +22,7 @@ NEAR = {
     "the classic formula beyond ε = 1",
     "one draw for all rounds",
     "a generator that is copied each round",
+    "a sample credited that messages show",
 }
 """Claims that are little off, or faults that show seldom: they take as many calls as an audit makes."""
 

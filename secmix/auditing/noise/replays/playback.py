@@ -47,6 +47,8 @@ class NodeReplays:
     replays : int
     differs : bool
         Whether a released value, and without playing back anything sent, changed with the node's data.
+    sampled : str
+        How often the node is taken to take part where that is drawn, in words; empty where it is not.
     reaches : dict
         For each relation, how far each release moved at most, by its place.
     """
@@ -54,6 +56,7 @@ class NodeReplays:
     why_open: str = ""
     replays: int = 0
     differs: bool = False
+    sampled: str = ""
     reaches: dict[Relation, dict[int, Reach]] = field(default_factory=lambda: {"replace": {}, "add-or-remove": {}})
 
 
@@ -68,15 +71,18 @@ class Playback:
     nodes : dict
         By node; empty where the protocol neither clips nor releases anything.
     calls : int
+    why_open : str
+        Why it proves nothing of any node; empty if it does of some, or there is nothing to prove.
     """
 
     releases: tuple[Release, ...]
     nodes: dict[int, NodeReplays]
     calls: int
+    why_open: str = ""
 
 
 @dataclass
-class _Session:
+class Session:
     """One playing back, on the terms of an epsilon."""
 
     setup: CollaborationSetup
@@ -84,6 +90,17 @@ class _Session:
     terms: PrivacyTerms
     nodes: dict[int, NodeReplays]
     reached: dict[int, set[int]] = field(default_factory=dict)  # by node, releases that change with all of its rows
+
+    @classmethod
+    def of(cls, setup: CollaborationSetup, built: Any, seed: int, terms: PrivacyTerms) -> Session:
+        """Return a session in which nothing has been played back."""
+        player = Player(built, setup.network, seed)
+        return cls(setup, player, terms, {node: NodeReplays() for node in setup.asked})
+
+    def often(self, first: PlayedCall, calls: int) -> int:
+        """Return how many calls are played back, if each is made about ``calls`` times for every node."""
+        messages = max(first.call.messages, 1) * calls * (len(self.nodes) + 1)
+        return int(np.clip(_MESSAGES // messages, *_REPLAYS))
 
     def sample(self, key: int) -> list[Array]:
         """Sample rows of every node."""
@@ -97,16 +114,17 @@ class _Session:
 
         return neighbour_of(recorded.parts[node], draw, key, self.terms)
 
-    def note_reached(self, recorded: PlayedCall) -> None:
-        """Note which releases change where all rows of a node are exchanged, or one is more where it may be."""
-        other = self.sample(-1 - recorded.key)
+    def reached_in(self, recorded: PlayedCall) -> dict[int, set[int]]:
+        """Return which releases change where all rows of a node are exchanged, or one is more where it may be."""
+        other, reached = self.sample(-1 - recorded.key), {}
         for node in range(self.setup.network.n):
+            reached[node] = set[int]()
             more = np.concatenate([other[node], other[node][:, :1]], axis=1)
             for rows in (other[node], *[more] * self.terms.counts_vary):
                 played = self.player.play(recorded, node, rows)
                 pairs = zip(recorded.releases, played.releases, strict=False)
-                changed = {place for place, (a, b) in enumerate(pairs) if not same_bits(a.value, b.value)}
-                self.reached.setdefault(node, set()).update(changed)
+                reached[node] |= {place for place, (a, b) in enumerate(pairs) if not same_bits(a.value, b.value)}
+        return reached
 
 
 def play_back(setup: CollaborationSetup, built: Any, seed: int, terms: PrivacyTerms) -> Playback:
@@ -121,14 +139,13 @@ def play_back(setup: CollaborationSetup, built: Any, seed: int, terms: PrivacyTe
     terms : PrivacyTerms
         A node is always exchanged; rows are exchanged in some replays whatever the relation is.
     """
-    player = Player(built, setup.network, seed)
-    session = _Session(setup, player, terms, {node: NodeReplays() for node in setup.asked})
-    used = deep_copy(built)
-    first = player.record(session.sample(0), 0, protocol=used)
+    session, used = Session.of(setup, built, seed, terms), deep_copy(built)
+    first = session.player.record(session.sample(0), 0, protocol=used)
     if not first.releases and not first.clips:
-        return Playback((), {}, player.calls)
-    _conclude(session, first, _unfit(session, first, used) or _played(session, first))
-    return Playback(first.releases, session.nodes, player.calls)
+        return Playback((), {}, session.player.calls)
+    why = unfit(session, first, used) or _played(session, first)
+    _conclude(session, first, why)
+    return Playback(first.releases, session.nodes, session.player.calls, why)
 
 
 def bare_message(player: Player, first: PlayedCall, other: list[Array]) -> str:
@@ -140,7 +157,7 @@ def bare_message(player: Player, first: PlayedCall, other: list[Array]) -> str:
     return "no message changes with the data"
 
 
-def _unfit(session: _Session, first: PlayedCall, used: Any) -> str:
+def unfit(session: Session, first: PlayedCall, used: Any) -> str:
     """Say why the releases of a collaboration clear nobody, whatever data are exchanged; empty if nothing does."""
     if why := failed(first.call):
         return why
@@ -155,32 +172,32 @@ def _unfit(session: _Session, first: PlayedCall, used: Any) -> str:
     if why := other_noise(first.releases, again.releases):
         return why
     later = session.player.record(session.sample(1), 1, protocol=used)  # by the object that made the first call
-    if why := other_release(first.releases, later.releases):
-        return f"{why} changes in the second call of an object"
     fresh = session.player.reseeded(later, later.key)  # by a new object
+    if why := other_release(fresh.releases, later.releases):
+        return f"{why} changes in the second call of an object"
     if why := failed(fresh.call) or other_message(fresh.call, later.call, None):
         return f"{why} changes in the second call of an object: it may hold the data of the first"
     return repeated_noise(first.releases, later.releases)
 
 
-def _played(session: _Session, first: PlayedCall) -> str:
+def _played(session: Session, first: PlayedCall) -> str:
     """Play calls back, each with other data at each node; say what is wrong with a call itself, empty if nothing."""
-    messages = max(first.call.messages, 1) * 2 * (len(session.nodes) + 1)
-    for key in range(int(np.clip(_MESSAGES // messages, *_REPLAYS))):
+    for key in range(session.often(first, 2)):
         recorded = first if key == 0 else session.player.record(session.sample(key), key)
         if why := _unlike(session, first, recorded):
             return why
         if key < _TWICE:
-            session.note_reached(recorded)
+            for node, places in session.reached_in(recorded).items():
+                session.reached.setdefault(node, set()).update(places)
         left = [node for node, replays in session.nodes.items() if not replays.why_open]
         for node in left:
-            _replay(session, recorded, node, session.neighbour(recorded, node, key))
+            replay(session, recorded, node, session.nodes[node])
         if not left:
             break
     return ""
 
 
-def _unlike(session: _Session, first: PlayedCall, recorded: PlayedCall) -> str:
+def _unlike(session: Session, first: PlayedCall, recorded: PlayedCall) -> str:
     """Say how the releases of a call on other data with other draws differ from those of the first."""
     if why := failed(recorded.call):
         return f"{why} on other data"
@@ -197,9 +214,10 @@ def _unlike(session: _Session, first: PlayedCall, recorded: PlayedCall) -> str:
     return ""
 
 
-def _replay(session: _Session, recorded: PlayedCall, node: int, other: Neighbour) -> None:
+def replay(session: Session, recorded: PlayedCall, node: int, found: NodeReplays) -> None:
     """Play one call back with other data at one node, and note what changes."""
-    played, found = session.player.play(recorded, node, other.rows), session.nodes[node]
+    other = session.neighbour(recorded, node, recorded.key)
+    played = session.player.play(recorded, node, other.rows)
     found.replays += 1
     found.why_open = _changed(session, recorded, played, node, other)
     if found.why_open:
@@ -209,12 +227,12 @@ def _replay(session: _Session, recorded: PlayedCall, node: int, other: Neighbour
             reach = reach_of(old, new)
             so_far = found.reaches[other.relation]
             so_far[place] = max(so_far.get(place, reach), reach)
-    if not found.differs and _places(found):
+    if not found.differs and places_of(found):
         control = session.player.play(recorded, node, other.rows, back=False)
         found.differs = bool(failed(control.call) or other_message(recorded.call, control.call, node))
 
 
-def _changed(session: _Session, recorded: PlayedCall, played: PlayedCall, node: int, other: Neighbour) -> str:
+def _changed(session: Session, recorded: PlayedCall, played: PlayedCall, node: int, other: Neighbour) -> str:
     """Say what changes with the data of a node beside the values that are released; empty if nothing does."""
     if why := failed(played.call):
         return f"{why} with other data of node {node}"
@@ -228,27 +246,33 @@ def _changed(session: _Session, recorded: PlayedCall, played: PlayedCall, node: 
     return ""
 
 
-def _conclude(session: _Session, first: PlayedCall, why: str) -> None:
+def _conclude(session: Session, first: PlayedCall, why: str) -> None:
     """Add to each node why it is open in any case, and releases that its replays may have missed."""
-    attributed = set().union(*session.reached.values(), *(_places(replays) for replays in session.nodes.values()))
+    attributed = set().union(*session.reached.values(), *(places_of(replays) for replays in session.nodes.values()))
     nobodys = set(range(len(first.releases))) - attributed  # these may be anybody's
     for node, found in session.nodes.items():
         if why:
             found.why_open = why
         elif not found.why_open and not found.differs:
-            found.why_open = (
-                f"nothing that is sent changes with the data of node {node}, even where releases are not played back: "
-                "the protocol may use other data"
-            )
-        for place in (session.reached.get(node, set()) | nobodys) - _places(found):
+            found.why_open = unmoved(node)
+        for place in (session.reached.get(node, set()) | nobodys) - places_of(found):
             found.reaches["replace"][place] = _like_others(session, first, found, place)
 
 
-def _places(replays: NodeReplays) -> set[int]:
+def unmoved(node: int) -> str:
+    """Say that nothing depends on the data of a node, so that replays with other data show nothing."""
+    return (
+        f"nothing that is sent changes with the data of node {node}, even where releases are not played back: the "
+        "protocol may use other data"
+    )
+
+
+def places_of(replays: NodeReplays) -> set[int]:
+    """Return the places of the releases that replays of a node moved."""
     return {place for reaches in replays.reaches.values() for place in reaches}
 
 
-def _like_others(session: _Session, first: PlayedCall, found: NodeReplays, place: int) -> Reach:
+def _like_others(session: Session, first: PlayedCall, found: NodeReplays, place: int) -> Reach:
     """Bound how far a release moves that no replay of a unit moved, by those of the same line and its own clip."""
     release = first.releases[place]
     same = [k for k in found.reaches["replace"] if first.releases[k].place == release.place]

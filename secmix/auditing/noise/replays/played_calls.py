@@ -11,6 +11,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import sequence
 from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.noise.replays.kept_draws import root_with_other_noise
 from secmix.auditing.soundness.runner import ALLOWED, Call, deep_copy, frame_of, record_call, same_bits
 from secmix.network import Network
 from secmix.privacy.ledger import Ledger, Noise, Release, noting
@@ -51,32 +52,45 @@ class Player:
 
     def record(self, parts: Sequence[Array], key: int, *, protocol: Any = None, bend: Bend | None = None) -> PlayedCall:
         """Call a copy, or ``protocol`` itself, on rows (1, N_i, d) of each node with the draws of ``key``."""
-        return self._call(parts, key, None, protocol, bend)
+        return self._call(parts, key, protocol=protocol, bend=bend)
 
     def played(self, recorded: PlayedCall, parts: Sequence[Array]) -> PlayedCall:
         """Call a copy with other rows of all nodes and the same draws, while releases are those recorded."""
-        return self._call(parts, recorded.key, recorded.releases, None)
+        return self._call(parts, recorded.key, recorded.releases)
 
     def play(self, recorded: PlayedCall, node: int, rows: Array, *, back: bool = True) -> PlayedCall:
         """Call a copy with other rows of a node and the same draws; ``back``: releases are those recorded."""
         parts = [rows if i == node else part for i, part in enumerate(recorded.parts)]
-        return self._call(parts, recorded.key, recorded.releases if back else None, None)
+        return self._call(parts, recorded.key, recorded.releases if back else None)
 
     def reseeded(self, recorded: PlayedCall, key: int) -> PlayedCall:
         """Call a copy on the same rows with the draws of another ``key``, while releases are those recorded."""
-        return self._call(recorded.parts, key, recorded.releases, None)
+        return self._call(recorded.parts, key, recorded.releases)
+
+    def noised_anew(
+        self, recorded: PlayedCall, key: int, parts: Sequence[Array] | None = None, *, back: bool = True
+    ) -> PlayedCall:
+        """Call a copy with the noise of another ``key`` and all other draws as recorded.
+
+        ``parts`` are other rows of each node, if any; ``back``: releases are those recorded.
+        """
+        root = root_with_other_noise(recorded.releases, self.root(recorded.key), self.root(key))
+        given = recorded.parts if parts is None else parts
+        return self._call(given, key, recorded.releases if back else None, root=root)
 
     def _call(
         self,
         parts: Sequence[Array],
         key: int,
-        played: Sequence[Release] | None,
-        protocol: Any,
+        played: Sequence[Release] | None = None,
+        *,
+        protocol: Any = None,
         bend: Bend | None = None,
+        root: np.random.SeedSequence | None = None,
     ) -> PlayedCall:
         self.calls += 1
         chosen = deep_copy(self.protocol) if protocol is None else protocol
-        rng = np.random.default_rng(self.root(key))
+        rng = np.random.default_rng(self.root(key) if root is None else root)
         ledger, given = Ledger(played, bend=bend), [part.copy() for part in parts]
         with noting(ledger):
             call = record_call(
@@ -144,7 +158,7 @@ def other_release(before: Sequence[Release], after: Sequence[Release], counts: U
     on a whole node.
     """
     for place, (old, new) in enumerate(zip(before, after, strict=False)):
-        for what, of in _PROPERTIES.items():
+        for what, of in RELEASE_PROPERTIES.items():
             if of(old) != of(new):
                 return f"{what} of {title(place, old)}"
         if counts and _count(old, counts) != _count(new, counts):
@@ -159,7 +173,16 @@ def _count(release: Release, unit: Unit) -> int:
     return 0 if clip is None or (unit == "node" and clip.reduction == "mean") else len(clip.vectors)
 
 
-_PROPERTIES: dict[str, Any] = {
+def round_of(recorded: PlayedCall, place: int) -> int:
+    """Return the round of the first message that carries the output of a release; its number where none does."""
+    output = recorded.releases[place].output
+    for block in recorded.call.blocks:
+        if block.line != "held" and block.payload.dtype == output.dtype and np.isin(output, block.payload).all():
+            return int(block.round)
+    return place
+
+
+RELEASE_PROPERTIES: dict[str, Any] = {
     "the line": lambda release: release.place,
     "the kind": lambda release: release.noise,
     "the scale": lambda release: release.scale,
@@ -167,3 +190,4 @@ _PROPERTIES: dict[str, Any] = {
     "the clip": lambda release: release.clip and release.clip.words,
     "the norm of the clip": lambda release: release.clip and release.clip.norm,
 }
+"""Properties of a release that must not depend on data, by their names in a sentence."""
