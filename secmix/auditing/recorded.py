@@ -16,6 +16,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.flat import layouts, row_in_flat
 from secmix.adversaries.reconstructions.flower import only_row
+from secmix.auditing.noise.recorded_spending import RecordedSpending
 from secmix.recording import RecordedMessage, Recording
 from secmix.transcript import SERVER
 
@@ -70,6 +71,8 @@ class RecordedAudit:
         What one run cannot show.
     first : list of str
         What has to be known before anything else: that no client answered but with errors.
+    spent : list of RecordedSpending
+        What each client spent of epsilon, where somebody says with what noise.
     """
 
     verdict: Literal["violated", "inconclusive"]
@@ -79,6 +82,7 @@ class RecordedAudit:
     seen: list[str]
     not_said: tuple[str, ...] = NOT_SAID
     first: list[str] = field(default_factory=list)
+    spent: list[RecordedSpending] = field(default_factory=list)
 
 
 def audit_recording(recording: Recording) -> RecordedAudit:

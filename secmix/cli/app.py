@@ -79,9 +79,14 @@ def audit(
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="Run code that the scenario names as package.module:name")
     ] = False,
+    claim: Annotated[
+        Path | None, typer.Option(help="With --recorded: TOML file with [claim] and [noise], for an account of epsilon")
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Audit a scenario and write the report. Run again after an interruption, it resumes."""
+    if recorded is None and claim is not None:
+        raise typer.BadParameter("--claim goes with --recorded DIR; in a scenario the claim is its table [claim]")
     if recorded is not None:
         elsewhere = {
             "a scenario": scenario, "--flower": flower, "--seed": seed, "--scheduler": scheduler, "--policy": policy,
@@ -91,7 +96,7 @@ def audit(
             raise typer.BadParameter(
                 f"--recorded cannot be combined with {', '.join(given)}: one run was recorded, as it was"
             )
-        _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), format, show_private, debug)
+        _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), format, show_private, debug, claim)
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)
     with _errors_shown(debug, lambda: resumable(folder)):
@@ -135,18 +140,22 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _audit_recorded(recording: Path, folder: Path, format: str | None, show_private: bool, debug: bool) -> None:
+def _audit_recorded(
+    recording: Path, folder: Path, format: str | None, show_private: bool, debug: bool, claim: Path | None
+) -> None:
     with _errors_shown(debug):
+        from secmix.auditing.noise.recorded_spending import read_stated
         from secmix.cli.recorded_audit import as_lines, audited
         from secmix.recording.nvflare.ends import is_job
 
         formats = None if format is None else _listed(format)
+        stated = None if claim is None else read_stated(claim)
         if is_job(recording):
             from secmix.cli.job_audit import report_of_job
 
-            verdict, lines, files = report_of_job(recording, folder, show_private, formats)
+            verdict, lines, files = report_of_job(recording, folder, show_private, formats, stated)
         else:
-            found, files = audited(recording, folder, show_private, formats)
+            found, files = audited(recording, folder, show_private, formats, stated)
             verdict, lines = found.verdict, list(as_lines(found, show_private))
         with console.printed():
             for line in [*lines, "", *map(str, files)]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from secmix.auditing.noise.recorded_spending import StatedClaim
 from secmix.auditing.recorded_job import JobAudit, audit_job
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
-from secmix.cli.recorded_audit import release_command, wanted_formats, written
+from secmix.cli.recorded_audit import release_command, spending_lines, wanted_formats, written
 from secmix.recording.nvflare.ends import read_job
 from secmix.reporting.release.of_recorded import page_of_job
 
 
 def audited(
-    recording: Path, out: Path, show_private: bool, formats: Sequence[str] | None = None
+    recording: Path,
+    out: Path,
+    show_private: bool,
+    formats: Sequence[str] | None = None,
+    stated: StatedClaim | None = None,
 ) -> tuple[JobAudit, list[Path]]:
     """Audit the recordings of a job and write it into ``out`` in these formats, by default md and json.
 
@@ -24,16 +29,20 @@ def audited(
         If another format is asked for, or none.
     """
     wanted = wanted_formats(formats, "--format of a recorded job is {known}; given: {given}")
-    found = audit_job(read_job(recording))
+    found = audit_job(read_job(recording), stated)
     page = page_of_job(found, list(headline(found)), release_command(recording))
     return found, written(out, wanted, as_lines(found, show_private), as_plain(found, show_private), page)
 
 
 def report_of_job(
-    recording: Path, out: Path, show_private: bool, formats: Sequence[str] | None
+    recording: Path,
+    out: Path,
+    show_private: bool,
+    formats: Sequence[str] | None,
+    stated: StatedClaim | None = None,
 ) -> tuple[str, list[str], list[Path]]:
     """Audit a recorded job; return the verdict, the lines to print and the files written."""
-    found, places = audited(recording, out, show_private, formats)
+    found, places = audited(recording, out, show_private, formats, stated)
     return found.verdict, list(as_lines(found, show_private)), places
 
 
@@ -61,6 +70,7 @@ def as_lines(found: JobAudit, show_private: bool = False) -> Iterator[str]:
         yield from _rows_in_words(rows, show_private)
     if not found.rows:
         yield "- none was found. One run never shows that there is none to be found"
+    yield from spending_lines(found.spent)
     yield from ("", "## This run", "", *(f"- {each}" for each in found.remarks))
     yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
 
@@ -115,6 +125,7 @@ def as_plain(found: JobAudit, show_private: bool = False) -> dict[str, object]:
             | ({"row": [float(value) for value in row.row]} if show_private else {})
             for row in found.rows
         ],
+        "spent": [each.as_plain() for each in found.spent],
         "remarks": found.remarks,
         "not_said": list(found.not_said),
     }

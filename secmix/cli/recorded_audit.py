@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from secmix._base import files
+from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spending_in_words, spent_as_stated
 from secmix.auditing.recorded import RecordedAudit, RecordedReading, audit_recording
 from secmix.errors import SecmixError
 from secmix.recording import read_recording
@@ -20,9 +22,15 @@ _NAMED = 12
 
 
 def audited(
-    recording: Path, out: Path, show_private: bool, formats: Sequence[str] | None = None
+    recording: Path,
+    out: Path,
+    show_private: bool,
+    formats: Sequence[str] | None = None,
+    stated: StatedClaim | None = None,
 ) -> tuple[RecordedAudit, list[Path]]:
     """Audit the recording and write it into ``out`` in these formats, by default md and json; rows only if asked for.
+
+    With a ``stated`` claim it has an account of what each node spent.
 
     Raises
     ------
@@ -31,7 +39,9 @@ def audited(
     """
     refusal = "what one recorded run says is written as {known}; asked for is {given}"
     wanted = wanted_formats(formats, refusal)
-    found = audit_recording(read_recording(recording))
+    messages = read_recording(recording)
+    found = audit_recording(messages)
+    found = replace(found, spent=[] if stated is None else spent_as_stated(messages, stated))
     page = page_of_recording(found, list(headline(found)), _in_words, release_command(recording))
     return found, written(out, wanted, as_lines(found, show_private), as_plain(found, show_private), page)
 
@@ -97,7 +107,15 @@ def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
         yield "- none"
     yield from ("", "## What a coalition could compute", "", *(f"- {each}" for each in found.coalitions))
     yield from ("", "## What is noticed without reading", "", *(f"- {each}" for each in found.seen or ["nothing"]))
+    yield from spending_lines(found.spent)
     yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
+
+
+def spending_lines(spent: Sequence[RecordedSpending]) -> Iterator[str]:
+    """Render the account of epsilon as Markdown; nothing where there is none."""
+    if spent:
+        yield from ("", "## What each spent, on the configuration's word", "")
+        yield from (f"- {spending_in_words(each)}" for each in spent)
 
 
 def headline(found: RecordedAudit) -> Iterator[str]:
@@ -135,5 +153,6 @@ def as_plain(found: RecordedAudit, show_private: bool = False) -> dict[str, obje
         ],
         "coalitions": found.coalitions,
         "seen": found.seen,
+        "spent": [each.as_plain() for each in found.spent],
         "not_said": list(found.not_said),
     }

@@ -7,9 +7,10 @@ One run has no truth beside it and no repetitions. Nothing here clears anybody: 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spent_in_job
 from secmix.auditing.recorded_job.averages import averaged
 from secmix.auditing.recorded_job.controls import Control, controls, counted
 from secmix.auditing.recorded_job.passed_on import passed_on, with_those_who_get_them
@@ -68,6 +69,8 @@ class JobAudit:
         What else is to be known of this run.
     not_said : tuple of str
         What one run cannot show.
+    spent : list of RecordedSpending
+        What each client spent of epsilon, on its configuration's word.
     """
 
     verdict: Literal["violated", "inconclusive"]
@@ -77,10 +80,14 @@ class JobAudit:
     all_failed: bool
     remarks: list[str]
     not_said: tuple[str, ...] = NOT_SAID
+    spent: list[RecordedSpending] = field(default_factory=list)
 
 
-def audit_job(job: JobRecording) -> JobAudit:
-    """Audit a recorded job under a policy that wants every control to act and no row to be known."""
+def audit_job(job: JobRecording, stated: StatedClaim | None = None) -> JobAudit:
+    """Audit a recorded job under a policy that wants every control to act and no row to be known.
+
+    With a ``stated`` claim the account of epsilon is of the noise that it states, too.
+    """
     judged, rows = controls(job), with_those_who_get_them(job, known_rows(job))
     mean, onward = averaged(job), passed_on(job)
     parties = [job.server, *job.clients, LISTENER]
@@ -91,7 +98,9 @@ def audit_job(job: JobRecording) -> JobAudit:
         if party != client
     ]
     violated = bool(rows) or any(control.outcome == "violated" for control in judged)
-    return JobAudit("violated" if violated else "inconclusive", judged, learned, rows, _all_failed(job), _remarks(job))
+    verdict: Literal["violated", "inconclusive"] = "violated" if violated else "inconclusive"
+    spent = spent_in_job(job, stated)
+    return JobAudit(verdict, judged, learned, rows, _all_failed(job), _remarks(job), spent=spent)
 
 
 def _learned(

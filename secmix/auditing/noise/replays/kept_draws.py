@@ -35,7 +35,7 @@ class _PartlyKept(np.random.SeedSequence):
         self.other, self.kept, self.noisy = other, kept, noisy
 
     def spawn(self, n_children: int) -> list[Any]:
-        """Spawn seeds of the same kind."""
+        """Make seeds of the same kind."""
         pairs = zip(self.other.spawn(n_children), self.kept.spawn(n_children), strict=True)
         return [_PartlyKept(other, kept, self.noisy) for other, kept in pairs]
 
