@@ -8,6 +8,7 @@ Whether neighbours differ by a row that is exchanged or by one that is added is 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from scipy.optimize import brentq
 from scipy.stats import norm
@@ -69,12 +70,10 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     mu, delta = positive(mu, "mu"), _proper(delta)
     if gaussian_delta(0.0, mu) <= delta:
         return 0.0
-    high = max(1.0, mu)
-    while gaussian_delta(high, mu) > delta:
-        high *= 2
-        if high > _MOST:
-            raise SecmixError(f"mu = {mu:.3g} leaves no epsilon below {_MOST:.0e}; add more noise")
-    return float(brentq(lambda epsilon: gaussian_delta(epsilon, mu) - delta, 0.0, high, xtol=1e-12, rtol=1e-12))
+    bracket = _bracket(lambda epsilon: delta - gaussian_delta(epsilon, mu), 0.0, max(1.0, mu))
+    if bracket is None:
+        raise SecmixError(f"mu = {mu:.3g} leaves no epsilon below {_MOST:.0e}; add more noise")
+    return float(brentq(lambda epsilon: gaussian_delta(epsilon, mu) - delta, 0.0, bracket[1], xtol=1e-12, rtol=1e-12))
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
@@ -98,12 +97,19 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     [0.268, 0.925, 2.0]
     """
     epsilon, delta = not_negative(epsilon, "epsilon"), _proper(delta)
-    low, high = 1e-12, 1.0
-    while gaussian_delta(epsilon, high) < delta:
+    bracket = _bracket(lambda mu: gaussian_delta(epsilon, mu) - delta, 1e-12, 1.0)
+    if bracket is None:
+        raise SecmixError(f"delta = {delta:.3g} at epsilon = {epsilon:.3g} asks for no noise at all")
+    return float(brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, *bracket, xtol=1e-15, rtol=1e-12))
+
+
+def _bracket(rising: Callable[[float], float], low: float, high: float) -> tuple[float, float] | None:
+    """Double ``high`` until a function is at least 0 there; None where it is not up to the most that is looked at."""
+    while rising(high) < 0:
         low, high = high, 2 * high
         if high > _MOST:
-            raise SecmixError(f"delta = {delta:.3g} at epsilon = {epsilon:.3g} asks for no noise at all")
-    return float(brentq(lambda mu: gaussian_delta(epsilon, mu) - delta, low, high, xtol=1e-15, rtol=1e-12))
+            return None
+    return low, high
 
 
 def _proper(delta: float) -> float:

@@ -82,7 +82,8 @@ def _linear(
     """Return Fisher's linear discriminant: the weights S⁻¹ (difference of the means), S the mean covariance."""
     a, b = (first - centre) / scale, (second - centre) / scale
     covariance = (np.cov(a, rowvar=False) + np.cov(b, rowvar=False)) / 2
-    added = 1e-9 * np.trace(covariance) / len(covariance) + ridge * len(covariance) / len(first)
+    usual = max(float(np.trace(covariance)) / len(covariance), _STEP)  # without any noise there is nothing to invert
+    added = 1e-9 * usual + ridge * len(covariance) / len(first)
     weights = np.linalg.solve(covariance + added * np.eye(len(covariance)), b.mean(axis=0) - a.mean(axis=0))
     return lambda outputs: np.asarray((outputs - centre) / scale @ weights)
 

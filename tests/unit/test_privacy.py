@@ -345,6 +345,13 @@ def test_outputs_that_never_coincide_read_much() -> None:
     assert epsilon_lower_bound_of(np.zeros(2000), np.ones(2000)).epsilon > 5
 
 
+def test_outputs_without_any_noise_are_told_apart_as_often_as_they_run() -> None:
+    """Their covariance is zero, and no direction has any spread."""
+    up = np.tile(np.arange(10.0), (400, 1))
+    fewest = stats.beta.isf(0.025, 1, 200)  # of errors, none of 200 being one
+    assert epsilon_lower_bound_of(up, -up).epsilon == pytest.approx(math.log((1 - fewest) / fewest))
+
+
 def test_more_looks_read_less() -> None:
     _, _, draw = MECHANISMS["Laplace"]
     a, b = draw(np.random.default_rng(2), 4000)
