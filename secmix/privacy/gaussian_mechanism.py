@@ -104,7 +104,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def _bracket(rising: Callable[[float], float], low: float, high: float) -> tuple[float, float] | None:
-    """Double ``high`` until a function is at least 0 there; None where it is not up to the most that is looked at."""
+    """Return ``low`` and ``high``, doubled until a function is at least 0 there; None where it never is."""
     while rising(high) < 0:
         low, high = high, 2 * high
         if high > _MOST:

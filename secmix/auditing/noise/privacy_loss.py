@@ -294,6 +294,23 @@ def _canaries(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pai
         for share in (1 / FAR, -1.0, 2.0):
             words = ("far out, all others being alike", f"{share:g} times one of these")
             yield pair(alike, node, FAR * usual, _LARGE * share * usual, terms, words)
+        yield from _tipping(parts, node, _LARGE * usual, terms)
+
+
+def _tipping(parts: Sequence[Array], node: int, usual: Array, terms: PrivacyTerms) -> Iterator[Pair]:
+    """Yield neighbours of which one has half of its rows far out: a median, or what it keeps of rows, tips over.
+
+    A median breaks down at half of the rows (Donoho and Huber 1983): there one row moves it as far as there is.
+    """
+    count = parts[node].shape[1]
+    last = np.where(np.arange(usual.shape[2]) == usual.shape[2] - 1, -1.0, 1.0)
+    for signs, where in ((last, "opposite in the last column"), (-np.ones_like(last), "opposite in all columns")):
+        far = FAR * signs * usual
+        others = [np.repeat(far, (count - 1) // 2, axis=1), np.repeat(usual, count // 2, axis=1)]
+        rows = np.concatenate([usual, *others], axis=1)
+        half = [rows if i == node else part for i, part in enumerate(parts)]
+        words = (f"far out and {where}, as half of all then are", "like the other half")
+        yield pair(half, node, far, usual, terms, words)
 
 
 def _reach(pilots: Sequence[_Loss]) -> float:

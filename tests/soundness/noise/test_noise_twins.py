@@ -40,7 +40,7 @@ def distinct() -> list[Twins]:
 def few_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replay few calls where many are not needed."""
     twins = request.node.callspec.params.get("twins") if hasattr(request.node, "callspec") else None
-    if twins is None or twins.fault not in NEAR:
+    if twins is None or twins.fault not in NEAR:  # few calls are enough for what is far from its claim
         monkeypatch.setattr("secmix.auditing.noise.privacy_loss._CALLS", (60, 60))
         monkeypatch.setattr("secmix.auditing.noise.privacy_loss._SHORT", 15)
         monkeypatch.setattr("secmix.auditing.noise.told_apart._SHORT", 40)
@@ -56,6 +56,15 @@ def test_a_wrong_twin_is_refuted_or_refused_with_what_gives_it_away(twins: Twins
         assert re.search(REFUSED[twins.fault], node.follows), node.follows
     else:
         assert node.fails
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_a_median_keeps_of_rows_is_refuted_whatever_is_drawn(seed: int) -> None:
+    """One row moves what is kept as far as there is where half of the others are far out, and little elsewhere."""
+    (twins,) = (each for each in TWINS if each.fault == "divided by how many rows are kept")
+    claim = claimed(twins, "wrong", seed=seed)
+    assert claim.verdict == "violated"
+    assert (claim.nodes[0].seen or 0.0) > 2 * twins.claim["epsilon"]
 
 
 @pytest.mark.parametrize("twins", distinct(), ids=by_name)
