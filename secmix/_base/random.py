@@ -32,6 +32,7 @@ PURPOSES = (
     "played back",  # calls of a collaboration whose releases are played back on other rows
     "epsilon by runs",  # runs of a collaboration on two neighbouring data sets
     "masks of more runs",  # drawn to check masks, where a block has few runs
+    "membership",  # runs with a row and without it, which a released result may tell apart
 )
 """Purposes of streams. A new purpose is added at the end, since its index is part of the derivation."""
 

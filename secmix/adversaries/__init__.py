@@ -9,6 +9,7 @@ from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_n
 from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.adversaries.passive.eavesdropper import Eavesdropper
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
+from secmix.adversaries.passive.public import PublicReader
 from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.adversaries.search.mixtures import Collusion, CollusionPoint, collude, collusion_curve
 from secmix.adversaries.search.worst_case import Search, WorstCase
@@ -42,6 +43,7 @@ __all__ = [
     "KnownMessages",
     "MaliciousServer",
     "ModelServer",
+    "PublicReader",
     "Reconstruction",
     "RoundMessages",
     "Search",

@@ -55,6 +55,9 @@ class AdversaryTraits:
         How much farther than usual the attacks go.
     server : bool
         Whether it is the coordinating server; reports say so, and no verdict hangs on it.
+    reads_result : bool
+        Whether it reads what the protocol ends with and no message before: the protocol is then put into
+        :class:`~secmix.protocols.released.Released`, and nobody is cleared of what the result tells.
     """
 
     sees_metadata: bool = True
@@ -65,6 +68,7 @@ class AdversaryTraits:
     against: Callable[[Iterable[str]], Mapping[str, Attack]] | None = None
     scale: float = 1.0
     server: bool = False
+    reads_result: bool = False
 
     @classmethod
     def of(cls, adversary: Any) -> AdversaryTraits:

@@ -40,7 +40,7 @@ def assemble(
     """Assemble the report of ``scenario`` from the ``results`` of its cells, at ``lines`` of the file ``source``.
 
     ``audited`` are the cells that the results are of, by default all, ``given`` their ready-made parts, and ``numbers``
-    their places in the sweep, counted from 1.
+    their places in the sweep, counted from 1. Cells against the public come first, the others in their order.
     """
     audited = list(scenario.cells()) if audited is None else audited
     numbered = [
@@ -53,6 +53,8 @@ def assemble(
         for cell, (_, found) in zip(cells, results, strict=True)
         for finding in found
     ]
+    order = sorted(range(len(cells)), key=lambda k: not cells[k].public)  # what leaves at the end comes first
+    cells, lines = [cells[k] for k in order], [lines[k] for k in order] if lines else []
     verdict = decide.of_report(cells)
     active = all(cell.robustness for cell in cells)
     beyond = [attack for attack in _BEYOND if not (active and attack == _ACTIVE)]

@@ -72,10 +72,11 @@ def severity(accusation: Accusation) -> int:
 
 
 def of_leakage(finding: Finding, policy: PolicySpec) -> Finding:
-    """Return ``finding`` with what it accuses of under the policy's limit on the normalised leakage, or on epsilon."""
+    """Return ``finding`` with what it accuses of under the policy's limit on its own number."""
     limit, evidence = policy.max_normalised_leakage, evidence_of(finding.evidence)
-    if evidence is not None and evidence.bounds_epsilon:
-        exceeded = finding.low is not None and policy.max_epsilon is not None and finding.low > policy.max_epsilon
+    if evidence is not None and (evidence.bounds_epsilon or evidence.tells_members):
+        most = policy.max_epsilon if evidence.bounds_epsilon else policy.max_membership
+        exceeded = finding.low is not None and most is not None and finding.low > most
         return finding.model_copy(update={"verdict": "violated" if exceeded else None})
     if limit is None:
         return finding
@@ -254,7 +255,8 @@ def _is_open(findings: list[Finding], premises: Premises) -> bool:
 
 def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
     """Return how a node stands whose data are not known, where no evidence is exact; and why."""
-    told = [f for f in _made_by(findings, lambda evidence: evidence.bounds_epsilon) if f.verdict == "violated"]
+    apart = _made_by(findings, lambda evidence: evidence.bounds_epsilon or evidence.tells_members)
+    told = [finding for finding in apart if finding.verdict == "violated"]
     if told:
         return "partly leaked", told[0].notes[0]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
@@ -304,7 +306,9 @@ def _summary(
 def of_nodes(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict, list[NodeSummary]]:
     """Return the verdict on a cell's privacy, and its nodes with the limit on revealed ones applied."""
     limit = policy.max_revealed_nodes
-    if limit is None and policy.max_normalised_leakage is None and policy.max_epsilon is None:
+    others = (policy.max_normalised_leakage, policy.max_epsilon, policy.max_membership)
+    only_revealed = all(other is None for other in others)
+    if limit is None and only_revealed:
         return "not asked", [s.model_copy(update={"verdict": "not asked"}) for s in nodes]
     if not nodes:  # a policy that asks about nobody has nothing to hold
         return "inconclusive", []
@@ -312,7 +316,7 @@ def of_nodes(nodes: Sequence[NodeSummary], policy: PolicySpec) -> tuple[Verdict,
     out = list(nodes)
     if limit is not None and len(revealed) > limit:
         out = [s.model_copy(update={"verdict": "violated"}) if s.node in revealed else s for s in nodes]
-    elif limit is not None and policy.max_normalised_leakage is None and policy.max_epsilon is None:
+    elif limit is not None and only_revealed:
         # Within the limit a node may be revealed.
         open_ = sum(s.verdict != "holds" for s in nodes)
         within = judged([], clear_bounds([("nodes that are not cleared", open_, limit)]))

@@ -19,11 +19,12 @@ from secmix.auditing.noise.noise_bounds import NOISE, noise_clearance
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import reading_of
-from secmix.auditing.setup import SumSetup
+from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness.linear_masks import LinearMasks
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
 from secmix.network import Network
 from secmix.protocols import PDMM
+from secmix.protocols.released import Released
 
 _KEY, _TRACED = "proof", "what was traced"
 _CALLS = 3
@@ -37,7 +38,9 @@ def proof_of(case: CellContext) -> Clearance | Open | None:
     """Return the kernel's answer for this cell, worked out once; None where no proof is asked."""
     if _KEY not in case.fitted:
         observation = case.observation
-        if isinstance(observation, CollaborationObservation):
+        if isinstance(case.setup, CollaborationSetup) and isinstance(case.setup.protocol, Released):
+            case.fitted[_KEY] = None  # no theorem speaks of what a result tells
+        elif isinstance(observation, CollaborationObservation):
             views = [group.view for group in observation.groups]
             case.fitted[_KEY] = clear_unheard(views, case.cell.runs, same_in=observation.same_in)
         else:

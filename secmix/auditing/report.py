@@ -311,6 +311,9 @@ class Cell(Counted):
     positions: list[tuple[float, float]]
     corrupt: list[int]
     server: bool = Field(default=False, description="Whether the adversary is the coordinating server")
+    public: bool = Field(
+        default=False, description="Whether the adversary reads the released result alone; corrupt nodes are known rows"
+    )
     tapped: list[tuple[int, int]] | None = Field(description="Tapped edges; null means every plain line, [] none")
     heard: list[tuple[int, int]] | None = Field(
         default=None, description="Lines on which the adversary reads messages (−1 is the server); null: not known"

@@ -22,6 +22,7 @@ from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError, s
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols import Collaboration, Defences, DistributedEM, SumProtocol
+from secmix.protocols.released import FittedMixture, Released
 from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
 
 _MANY_ROWS = 10**6
@@ -145,8 +146,9 @@ def build_setup(
     asked = _asked(cell, network, corrupt)
     if isinstance(protocol, Collaboration):
         _only_for_collaborations(cell)
-        serves = AdversaryTraits.of(adversary).serves
-        return CollaborationSetup(*setting, asked, protocol if serves is None else serves(protocol), **theirs)
+        traits = AdversaryTraits.of(adversary)
+        served = protocol if traits.serves is None else traits.serves(protocol)
+        return CollaborationSetup(*setting, asked, Released(served) if traits.reads_result else served, **theirs)
     if (against := AdversaryTraits.of(adversary).against) is not None:
         against([CONTRIBUTION])
     if cell.model.components > sum(setting[3]):
@@ -156,7 +158,22 @@ def build_setup(
         )
     model = cell.model
     start = data.start(model.components, model.reg_covar) if model.init == "public" else model.init
-    return SumSetup(*setting, asked, protocol, start, **theirs)
+    setup = SumSetup(*setting, asked, protocol, start, **theirs)
+    if not AdversaryTraits.of(adversary).reads_result:
+        return setup
+    return CollaborationSetup(*setting, asked, Released(_fitted(cell, setup)), **theirs)
+
+
+def _fitted(cell: Scenario, setup: SumSetup) -> FittedMixture:
+    """Return distributed EM as what its last iteration releases."""
+    if cell.model.hold_parameters:
+        error = ScenarioError(
+            "[model] hold_parameters = true fits no mixture that could be released; leave it out against an adversary "
+            "who reads the result"
+        )
+        error.key = ("model", "hold_parameters")
+        raise error
+    return FittedMixture(build_model(cell, setup, setup.protocol, record=False))
 
 
 def _made_ready(cell: Scenario) -> PreparedData:

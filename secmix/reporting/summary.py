@@ -112,7 +112,12 @@ def _who_suffices(report: Report) -> list[str]:
 
 def adversary_in_words(cell: Cell) -> str:
     """Name an adversary, and say what part it has; counts are links, see :mod:`secmix.reporting.linked`."""
-    if cell.server:
+    if cell.public:
+        more = "the public, who gets the result alone"
+        if cell.corrupt:
+            known = ", ".join(cell.label(node) for node in cell.corrupt)
+            more += f", and knows the rows of {'node' if len(cell.corrupt) == 1 else 'nodes'} {known}"
+    elif cell.server:
         more = "the server"
     elif not cell.corrupt:
         more = "an outsider who reads the lines"

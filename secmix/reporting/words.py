@@ -268,6 +268,8 @@ def to_paste(claim: PrivacyClaim) -> str:
 
 def readable(cell: Cell) -> str:
     """Describe on which lines the adversary reads messages."""
+    if cell.public:
+        return "The adversary reads the released result, and no message that makes it."
     if cell.heard is not None and cell.used is not None:
         count, all_ = len(cell.heard), len(cell.used)
         lines = "1 line" if all_ == 1 else f"{all_} lines"

@@ -173,7 +173,7 @@ _QUARTERS: dict[Effort, int] = {"quick": 1, "standard": _STANDARD, "thorough": 1
 """Starts and evaluations of a search, in quarters of its usual ones. If a start finds the rows with probability p, N
 starts miss them with (1 − p)ᴺ: "quick" with the fourth root of that chance, "thorough" with its fourth power."""
 
-NOT_BY_DEFAULT = ("information", "ksg", "witness", "noise", "epsilon")
+NOT_BY_DEFAULT = ("information", "ksg", "witness", "noise", "epsilon", "membership")
 """Two estimates of information, made where they are named, and evidence that is gathered wherever it applies."""
 
 
@@ -246,6 +246,9 @@ class PolicySpec(Strict):
         How far colluders may push the result, in spreads of the honest contributions.
     max_epsilon : float
         Largest epsilon of differential privacy that may be proved of a node's releases; see ``neighbours``.
+    max_membership : float
+        How often the released result may tell that a row was among the data, at a false-positive rate of 1 %; asked of
+        the adversary "public" alone.
     """
 
     max_revealed_nodes: Annotated[int, Field(ge=0)] | None = None
@@ -259,6 +262,7 @@ class PolicySpec(Strict):
         None, description="Iterations of a sum that must be proved: all, by default; or those traced, and no others"
     )
     max_epsilon: Positive | None = None
+    max_membership: Share | None = None
     delta: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         None, description="Of max_epsilon; by default 0, at which Gaussian noise has no epsilon"
     )

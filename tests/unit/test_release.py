@@ -25,8 +25,8 @@ from secmix.recording import Recorder
 from secmix.reporting import write
 from secmix.reporting.formats.release_html import render
 from secmix.reporting.release.of_recorded import page_of_job
-from secmix.reporting.release.of_report import PUBLIC, release_page
-from secmix.reporting.release.page import NOT_ANSWERED, as_text, json_schema, published
+from secmix.reporting.release.of_report import release_page
+from secmix.reporting.release.page import NOT_ANSWERED, PUBLIC, as_text, json_schema, published
 from secmix.scenario import AcceptedSpec
 
 

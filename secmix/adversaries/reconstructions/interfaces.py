@@ -34,6 +34,8 @@ class KnownMessages:
         As it is set: its parameters are public.
     network : Network
     rng : Generator
+    counts : tuple of int
+        How many rows each node has.
     budget : SearchBudget
         How many starts a search may make (``budget.of(count)``), and where it counts them (``budget.spend``).
     """
@@ -46,6 +48,7 @@ class KnownMessages:
     network: Network
     rng: np.random.Generator = field(repr=False)
     budget: SearchBudget = field(default_factory=SearchBudget, repr=False)
+    counts: tuple[int, ...] = ()
 
     def sent_by(self, node: int, kind: str) -> list[tuple[Origin, Array]]:
         """Select the messages that ``node`` sent of one kind, in order."""
@@ -97,4 +100,5 @@ def known_in_run(
 ) -> KnownMessages:
     """Select the part of ``view`` that belongs to one run, for an attack on one node."""
     messages = tuple((origin, row[run]) for origin, row in zip(view.origins, view.rows, strict=True))
-    return KnownMessages(node, messages, counts[node], d, protocol, network, rng, budget or SearchBudget())
+    given = budget or SearchBudget()
+    return KnownMessages(node, messages, counts[node], d, protocol, network, rng, given, tuple(counts))

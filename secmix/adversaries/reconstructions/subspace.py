@@ -56,11 +56,16 @@ def reconstruct_basis(known: KnownMessages) -> Reconstruction | None:
         )
     elif products and all(values.size == known.d * r for values in products):
         columns, how = np.hstack([values.reshape(known.d, r) for values in products]), "the products that it sent"
-    normals = None if columns is None else _complement(columns, known.count)
+    return None if columns is None else span_of(columns, known.count, how)
+
+
+def span_of(columns: Array, count: int, name: str) -> Reconstruction | None:
+    """Return the equations of ``count`` rows in the span of the first ``count`` of columns (d, k), or None."""
+    normals = _complement(columns, count)
     if normals is None:
         return None
-    left = "the length and the sign of its row" if known.count == 1 else f"where in {known.count} dimensions they lie"
-    how = f"its rows lie in the span of {how}: {len(normals)} of {known.d} dimensions are known, all but {left}"
+    left = "the length and the sign of its row" if count == 1 else f"where in {count} dimensions they lie"
+    how = f"its rows lie in the span of {name}: {len(normals)} of {len(columns)} dimensions are known, all but {left}"
     return Reconstruction(None, True, how, normals, np.zeros(len(normals)))
 
 

@@ -129,7 +129,7 @@ def _judged_cell(
         **cell_fields(case.cell, case.setup, reproduce),
         is_collaboration=sums is None,
         verdict=verdict,
-        sentence=sentence(verdict, privacy.nodes, beside.robustness, covers, beside.claim)
+        sentence=sentence(verdict, privacy.nodes, beside.robustness, covers, beside.claim, public=_public(case))
         + not_measured(list(case.unmeasured)),
         robustness=beside.robustness,
         claim=beside.claim,
@@ -224,8 +224,15 @@ def _judged(case: CellContext, gathered: list[Gathered]) -> decide.Privacy:
     """Decide on the privacy of a cell, and say of each node what leaves its verdict open."""
     premises = {node: premises_of(case, node) for node in case.judged}
     findings = [finding for each in gathered for finding in each.findings]
-    privacy = decide.of_findings(findings, premises, case.cell.policy)
+    policy = case.cell.policy
+    if not _public(case):  # max_membership limits what leaves, and asks nobody else
+        policy = policy.model_copy(update={"max_membership": None})
+    privacy = decide.of_findings(findings, premises, policy)
     return replace(privacy, nodes=explained(privacy, premises, case.cell.runs))
+
+
+def _public(case: CellContext) -> bool:
+    return AdversaryTraits.of(case.setup.adversary).reads_result
 
 
 def _spared(gathered: list[Gathered]) -> list[str]:

@@ -3,9 +3,9 @@
 An audit looks at each node of each combination with several estimators, and one in forty intervals lies above the
 truth. So whatever would accuse is measured again on fresh runs, on which nothing was chosen, and its lower end is moved
 down until all of an audit's accusations hold together: ``[measure] level`` is split over the combinations of the sweep
-(:meth:`secmix.scenario.Scenario.cells`), in halves over what is counted and what is estimated, or in thirds where
-epsilon is measured too, and over the findings of either (Bonferroni). What follows from the protocol, or was recovered
-in most runs, needs none of that.
+(:meth:`secmix.scenario.Scenario.cells`), in halves over what is counted and what is estimated, with one part more for
+epsilon and one for membership where these are limited, and over the findings of either (Bonferroni). What follows from
+the protocol, or was recovered in most runs, needs none of that.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def is_estimated(finding: Finding) -> bool:
 
 def confirmed(case: CellContext, gathered: list[Gathered]) -> list[Gathered]:
     """Return what the evidences of ``case`` found, with what accuses replaced by what fresh runs say of it."""
-    share = case.cell.measure.level / (2 if case.cell.policy.max_epsilon is None else 3)
+    policy = case.cell.policy
+    parts = 2 + (policy.max_epsilon is not None) + (policy.max_membership is not None)
+    share = case.cell.measure.level / parts
     counts = sum(is_counted(finding) for each in gathered for finding in each.findings)
     limits = {node: _accuses_from(case, node) for node in case.judged}
     new: dict[int, Finding] = {}

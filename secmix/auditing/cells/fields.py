@@ -63,7 +63,8 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
         "edges": [(int(a), int(b)) for a, b in setup.network.edges],
         "positions": [(round(float(x), 4), round(float(y), 4)) for x, y in setup.network.positions],
         "corrupt": sorted(setup.corrupt),
-        "server": AdversaryTraits.of(setup.adversary).server,
+        "server": traits.server,
+        "public": traits.reads_result,
         "tapped": [(int(a), int(b)) for a, b in tapped or ()] if silent else None,
         "reproduce": reproduce,
     }
@@ -84,7 +85,8 @@ def checked(sound: Soundness) -> list[Checked]:
 
 def corrupt_nodes(setup: Setup) -> list[NodeSummary]:
     """Return the lines of the adversary's own nodes."""
-    why = "one of the adversary's own"
+    known = AdversaryTraits.of(setup.adversary).reads_result
+    why = "its rows are known from elsewhere" if known else "one of the adversary's own"
     return [
         NodeSummary(node=i, standing="corrupt", worst=1.0, why=why, verdict="not asked") for i in sorted(setup.corrupt)
     ]
@@ -96,8 +98,13 @@ def sentence(
     robustness: Robustness | None,
     covers: str = "",
     claim: PrivacyClaim | None = None,
+    *,
+    public: bool = False,
 ) -> str:
-    """Put the verdict on a cell into a sentence, for a reader in a hurry; ``covers`` are the iterations it is of."""
+    """Put the verdict on a cell into a sentence, for a reader in a hurry; ``covers`` are the iterations it is of.
+
+    ``public`` says that the adversary reads the result alone.
+    """
     if claim is not None and all(node.verdict == "not asked" for node in nodes) and robustness is None:
         return f"{claim.why[0].upper()}{claim.why[1:]}."  # nothing else is asked
 
@@ -110,7 +117,8 @@ def sentence(
     if who := having("revealed")[0]:
         sentences.append(f"the data of {who} are revealed")
     if (partly := having("partly leaked"))[0]:
-        sentences.append(f"{' '.join(partly)} more than the output does")
+        leaks = f"{' '.join(partly)} more than the output does"
+        sentences.append(f"the released result tells of {partly[0]}" if public else leaks)
     if who := having("bounded by noise")[0]:
         sentences.append(f"what is known of {who} is bounded by noise")
     if who := having("no more than the output itself reveals")[0]:

@@ -22,6 +22,7 @@ from secmix.estimators.decoders import reconstruct
 from secmix.kernel import Clearance
 from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
+from secmix.protocols.released import Released
 from secmix.scenario import Scenario
 from secmix.transcript import SEALED, Origin
 
@@ -166,7 +167,10 @@ def _notes_on_sums(cell: Scenario) -> list[str]:
 def _notes_on_collaborations(case: CellContext) -> list[str]:
     bounded = all(isinstance(noise_clearance(case, node), Clearance) for node in case.judged)
     more = "noise bounds what is known" if bounded else "what is shown is there, but there may be more"
-    notes = [f"the protocol is no sum, so no exact evidence applies: {more}"]
+    read = "the protocol is no sum"
+    if isinstance(case.setup, CollaborationSetup) and isinstance(case.setup.protocol, Released):
+        read = "the adversary reads the released result and no message before"
+    notes = [f"{read}, so no exact evidence applies: {more}"]
     if "reconstruction" not in case.cell.measure.evidence:
         notes.append("attacks made for its kinds of message were not tried: evidence 'reconstruction' was left out")
     return notes

@@ -134,6 +134,8 @@ class Evidence:
         Whether it bounds the leakage from above; only such evidence can meet a limit on leakage.
     bounds_epsilon : bool
         Whether its number is a lower bound of epsilon, which is held against the policy's ``max_epsilon``.
+    tells_members : bool
+        Whether its number is the true-positive rate of a membership test, held against the policy's ``max_membership``.
     reveals_from : float or None
         Lower end of the normalised leakage above which the node's data count as known.
     bounds_only : bool
@@ -158,6 +160,7 @@ class Evidence:
     exact: bool = False
     bounds_leakage: bool = False
     bounds_epsilon: bool = False
+    tells_members: bool = False
     reveals_from: float | None = None
     bounds_only: bool = False
     needs_premises: bool = False

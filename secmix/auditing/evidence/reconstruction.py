@@ -27,6 +27,7 @@ from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import wilson
+from secmix.protocols.released import Released
 from secmix.scenario import Scenario
 from secmix.transcript import View
 
@@ -68,7 +69,7 @@ def _tried(
     budget: SearchBudget,
 ) -> list[Reconstruction | None]:
     d = setup.rows.shape[1]
-    protocol = setup.protocol.inner if isinstance(setup.protocol, Served) else setup.protocol
+    protocol = setup.protocol.inner if isinstance(setup.protocol, Served | Released) else setup.protocol
     results = []
     for run in range(runs):
         rng = stream(cell.seed, "reconstruction", name, node, run)

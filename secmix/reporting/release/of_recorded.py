@@ -13,7 +13,7 @@ from secmix.auditing import decide
 from secmix.auditing.recorded import RecordedAudit, RecordedReading
 from secmix.auditing.recorded_job import JobAudit
 from secmix.auditing.recorded_job.audit import LISTENER
-from secmix.reporting.release.page import Output, Question, Reader, ReleaseControl, ReleasePage
+from secmix.reporting.release.page import Output, Question, Reader, ReleaseControl, ReleasePage, untried_public
 from secmix.reporting.release.questions import (
     controlled,
     listed,
@@ -25,7 +25,6 @@ from secmix.reporting.release.questions import (
     unanswered,
 )
 
-PUBLIC = "The public, who gets the model at the end"
 _ACTED: dict[str, Any] = {"in force": "acted", "violated": "did not act", "unclear": "not shown"}
 _SOUGHT = "rows that follow from the messages, with certainty"
 _OPEN = "how much the messages tell beyond what was found: one run never shows that"
@@ -92,16 +91,9 @@ def _reader(party: str, reads: Sequence[str], knows: Sequence[str], violated: bo
 
 
 def _output(client: str, readers: Sequence[Reader], violated: bool, controls: list[ReleaseControl]) -> Output:
-    public = Reader(
-        who=PUBLIC,
-        verdict="not tried",
-        reads=["The model or statistic that is released; a recording does not say which that is."],
-        found=[],
-        tried=[],
-        holds=[],
-        assumptions=[],
-        undecided=["Whether the released model tells of single rows: no attack on it alone was tried."],
-        accepted=[],
+    public = untried_public(
+        "The model or statistic that is released; a recording does not say which that is.",
+        ["Whether the released model tells of single rows: no attack on it alone was tried."],
     )
     verdicts = [reader.verdict for reader in readers if reader.verdict != "not tried"]
     return Output(

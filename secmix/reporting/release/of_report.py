@@ -7,17 +7,18 @@ from typing import Any
 
 from secmix.auditing import decide
 from secmix.auditing.evidence.interface import kinds
+from secmix.auditing.released.membership import NAME as MEMBERSHIP
 from secmix.auditing.report import FAULTS, Cell, Finding, Report
 from secmix.errors import SecmixError
+from secmix.estimators.membership import RATE
 from secmix.reporting import words
 from secmix.reporting.linked import plain
-from secmix.reporting.release.page import Output, Reader, ReleaseControl, ReleasePage
+from secmix.reporting.release.page import Output, Reader, ReleaseControl, ReleasePage, untried_public
 from secmix.reporting.release.questions import questions_of_report
 from secmix.reporting.summary import adversary_in_words
 from secmix.scenario import Scenario
 from secmix.scenario.scenario import from_dict
 
-PUBLIC = "The public, who gets the result and nothing else"
 _ALWAYS = (
     "what every proof assumes: see “What a proof assumes”, on the page “What a verdict means” of the documentation"
 )
@@ -51,10 +52,12 @@ def release_page(report: Report) -> ReleasePage:
 
 
 def _output(report: Report, name: str, cells: Sequence[Cell]) -> Output:
-    readers = [_public(report, cells), *(_reader(report, cell) for cell in sorted(cells, key=_reach))]
+    readers = [_reader(report, cell) for cell in sorted(cells, key=_reach)]
+    if not any(cell.public for cell in cells):
+        readers.insert(0, _untried(report, cells))
     return Output(
         name=name,
-        what=_what_leaves(cells[0]),
+        what=_what_leaves(next((cell for cell in cells if not cell.public), cells[0])),
         verdict=decide.worst(cell.verdict for cell in cells),
         readers=readers,
         controls=_controls(report, name, cells),
@@ -63,21 +66,21 @@ def _output(report: Report, name: str, cells: Sequence[Cell]) -> Output:
 
 def _what_leaves(cell: Cell) -> str:
     if cell.is_collaboration:
-        return "What each node ends with: a model, a basis or groups"
+        return "What each node ends with: a mixture, a model, a basis or groups"
     averages = "The average of the nodes' vectors, in every iteration"
     return averages if cell.output_error is None else f"{averages}, and the mixture that is fitted from them"
 
 
 def _reach(cell: Cell) -> tuple[int, int]:
-    """Sort outsiders first, then the server, then nodes by their number."""
-    return (1 if cell.server else 2 if cell.corrupt else 0, len(cell.corrupt))
+    """Sort the public first, then outsiders, then the server, then nodes by their number."""
+    return (-1 if cell.public else 1 if cell.server else 2 if cell.corrupt else 0, len(cell.corrupt))
 
 
 def _is_outsider(cell: Cell) -> bool:
-    return not cell.server and not cell.corrupt
+    return not cell.public and not cell.server and not cell.corrupt
 
 
-def _public(report: Report, cells: Sequence[Cell]) -> Reader:
+def _untried(report: Report, cells: Sequence[Cell]) -> Reader:
     """Say that the result by itself was not attacked; what it tells an outsider is known where it is exact."""
     known = [
         finding.baseline
@@ -92,20 +95,12 @@ def _public(report: Report, cells: Sequence[Cell]) -> Reader:
             f"The result by itself explains up to {words.share(max(known))} of what there is to know of a node "
             "(0 nothing, 1 all; exact for Gaussian data)."
         )
-    return Reader(
-        who=PUBLIC,
-        verdict="not tried",
-        reads=["The result."],
-        found=found,
-        tried=[],
-        holds=[],
-        assumptions=[],
-        undecided=[
-            "Whether the result by itself tells of single rows: no attack on the result alone was tried.",
-            *[_AS_AN_OUTSIDER] * any(_is_outsider(cell) and cell.verdict in FAULTS for cell in cells),
-        ],
-        accepted=[],
-    )
+    undecided = [
+        "Whether the result by itself tells of single rows: no attack on the result alone was tried. "
+        'adversary = "public" tries some.',
+        *[_AS_AN_OUTSIDER] * any(_is_outsider(cell) and cell.verdict in FAULTS for cell in cells),
+    ]
+    return untried_public("The result.", undecided, found)
 
 
 def _reader(report: Report, cell: Cell) -> Reader:
@@ -114,7 +109,7 @@ def _reader(report: Report, cell: Cell) -> Reader:
         who=plain(adversary_in_words(cell)),
         verdict=cell.verdict,
         reads=[words.readable(cell)],
-        found=[cell.sentence, *_violations(cell)],
+        found=[cell.sentence, *_violations(cell), *_members(report, cell)],
         tried=list(_tried(cell, words.findings_of(report, cell))),
         holds=holds,
         assumptions=(cell.assumptions or [_ALWAYS]) if holds else [],
@@ -182,6 +177,18 @@ def _undecided(cell: Cell) -> Iterable[str]:
         yield f"{_nodes(cell, silent)}: the policy sets no limit to what is learnt of it"
     if words.unexplained(cell):
         yield "the verdict is worse than that of any node: see the full report"
+
+
+def _members(report: Report, cell: Cell) -> Iterable[str]:
+    """Say how often a row is told to be among the data, at most over nodes, with the interval and the command."""
+    tests = [finding for finding in words.findings_of(report, cell) if finding.evidence == MEMBERSHIP]
+    for worst in sorted(tests, key=lambda finding: -(finding.low or 0.0))[:1]:
+        rate = f"true-positive rate {worst.value or 0.0:.1%} at a false-positive rate of {RATE:.0%}"
+        interval = f"{worst.low or 0.0:.1%} to {worst.high or 0.0:.1%} with {worst.percent} confidence"
+        yield (
+            f"membership of a row of {_nodes(cell, [worst.node])}: {rate}, {interval}; {worst.method}, "
+            f"{worst.notes[1]}; the most of {len(tests)} node{'s' * (len(tests) != 1)}; got again by {cell.reproduce}"
+        )
 
 
 def _tried(cell: Cell, findings: Sequence[Finding]) -> Iterable[str]:

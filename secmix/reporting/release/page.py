@@ -6,6 +6,7 @@ It repeats what an audit found, in the audit's own sentences. It decides nothing
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, Final, Literal
 
@@ -37,6 +38,24 @@ class Reader(_Plain):
     assumptions: list[str] = Field(description="What all that is proved assumes")
     undecided: list[str] = Field(description="What was tried and could not be decided, or was left out, and why")
     accepted: list[str] = Field(description="Findings that somebody accepts: of whom, why, by whom and until when")
+
+
+PUBLIC: Final = "The public, who gets the result and nothing else"
+
+
+def untried_public(read: str, undecided: Sequence[str], found: Sequence[str] = ()) -> Reader:
+    """Return the public where nothing was tried on what it gets: what it ``read`` and what is ``undecided``."""
+    return Reader(
+        who=PUBLIC,
+        verdict="not tried",
+        reads=[read],
+        found=list(found),
+        tried=[],
+        holds=[],
+        assumptions=[],
+        undecided=list(undecided),
+        accepted=[],
+    )
 
 
 class ReleaseControl(_Plain):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from secmix.auditing.released.membership import NAME as MEMBERSHIP
 from secmix.auditing.report import FAULTS, PrivacyClaim, Report
+from secmix.estimators.membership import RATE
 from secmix.reporting import words
 from secmix.reporting.release.page import NOT_ANSWERED, Output, Question, Status
 
@@ -102,7 +104,10 @@ def questions_of_report(report: Report, outputs: Sequence[Output]) -> list[Quest
 
 
 def _memory(report: Report) -> Question:
-    """Say whose data were recovered from messages, in whole or in part; of the result by itself nothing was tried."""
+    """Say whose data were recovered, in whole or in part, from messages or from the result by itself."""
+    attacked = any(cell.public for cell in report.cells)
+    alone = "The result by itself was attacked by what is listed, and by nothing else."
+    alone = alone if attacked else "The result by itself was not attacked."
     found = []
     for cell in report.cells:
         partly = sum(node.standing == "partly leaked" for node in cell.nodes)
@@ -111,11 +116,16 @@ def _memory(report: Report) -> Question:
             found.append(
                 f"{cell.protocol}, {cell.adversary}: {words.tally(cell)}{more}, from what this adversary reads"
             )
-    if not found:
-        return unanswered(
-            "memory", "No node's data were found in what was audited. The result by itself was not attacked."
+    tests = [finding for finding in report.findings if finding.evidence == MEMBERSHIP]
+    if tests:
+        most = max(tests, key=lambda finding: finding.low or 0.0)
+        found.append(
+            f"{most.protocol}: the result alone tells the membership of a row in at least {most.low or 0.0:.1%} of the "
+            f"runs, with {RATE:.0%} false alarms ({most.percent} confidence)"
         )
-    return question("memory", "answered in part", [*found, "The result by itself was not attacked."])
+    if not found:
+        return unanswered("memory", f"No node's data were found in what was audited. {alone}")
+    return question("memory", "answered in part", [*found, alone])
 
 
 def _responsible(report: Report) -> Question:

@@ -1,0 +1,1 @@
+"""What a released result tells by itself, without the messages that made it."""

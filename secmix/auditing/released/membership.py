@@ -1,0 +1,187 @@
+"""Membership: the released result tells whether a certain row was among the data, at a low rate of false alarms.
+
+How it is got: Of each node the row that lies farthest from the others is put among its data in one half of many runs,
+and left out in the other half; all other rows are dealt anew, but for those that the public knows. Half of either fits
+a Gaussian likelihood ratio of the released numbers, the other half counts how often it finds the row where it is wrong
+about one run in a hundred without it (Carlini et al. 2022, section V). The limits are those of Clopper and Pearson
+(1934), at thresholds that keep the rate for sure.
+
+What it assumes: Only that runs are independent. It is a lower bound: another test, another row or a public that knows
+more of the data may tell more, so it accuses and clears nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from secmix._base.checks import Array, Ints
+from secmix._base.random import stream
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
+from secmix.auditing.observation.observe import fitting
+from secmix.auditing.report import Finding
+from secmix.auditing.setup import CollaborationSetup, Setup
+from secmix.auditing.soundness.runner import deep_copy
+from secmix.data import sample_rows
+from secmix.errors import SecmixError
+from secmix.estimators.membership import RATE, Membership, least_runs, membership
+from secmix.protocols.released import Released
+from secmix.transcript import Channel
+
+NAME = "membership"
+_RUNS, _KINDS = 4000, 4  # runs of one kind: without the row, or with it at one of so many nodes less one
+_MESSAGES = 400_000  # of all runs
+_ALIKE = 1e-6  # of the largest number: results of nodes that differ by less are one result
+_NUMBERS = 5000  # of the results of all nodes, above which a node's own is read alone
+_LARGEST = 1e100  # its square is finite
+_PARTS = {False: 3, True: 6}
+"""Of the level of an audit, by whether epsilon is limited too: one of them is left for membership."""
+
+
+def _applies(case: CellContext) -> bool:
+    """Say whether the adversary reads the result and nothing else."""
+    return isinstance(case.setup, CollaborationSetup) and isinstance(case.setup.protocol, Released)
+
+
+def _gather(case: CellContext) -> Gathered:
+    level = case.cell.measure.level / _PARTS[case.cell.policy.max_epsilon is not None]
+    confidence = 1 - level / min(len(case.setup.asked), _KINDS - 1)
+    try:
+        shadows = _Shadows(case, least_runs(RATE, confidence))
+        nodes = sorted(_unlike_first(case.setup)[: shadows.nodes])
+        findings = [_finding(case, node, membership(*shadows.of(node), confidence=confidence)) for node in nodes]
+    except Exception as error:  # the protocol's code may raise anything
+        words = str(error) if isinstance(error, SecmixError) else f"a run ends with {type(error).__name__}"
+        return Gathered(missed=(f"membership of a row: {words}",))
+    others = ", ".join(str(node) for node in case.setup.asked if node not in nodes)
+    missed = [f"membership of rows of nodes {others}: runs are made for some nodes alone"] * bool(others)
+    return Gathered(findings, missed=tuple(missed))
+
+
+def _unlike_first(setup: Setup) -> list[int]:
+    """Order nodes so that of those with equally many rows of the same data one comes before all others."""
+    alike: dict[object, list[int]] = {}
+    for node in setup.asked:
+        alike.setdefault((setup.counts[node], None if setup.groups is None else node), []).append(node)
+    return [nodes[0] for nodes in alike.values()] + [node for nodes in alike.values() for node in nodes[1:]]
+
+
+def _finding(case: CellContext, node: int, found: Membership) -> Finding:
+    often = f"in {found.value:.0%} (at least {found.low:.0%}) of the runs the result tells that its row farthest out"
+    return Finding(
+        **case.about(node),
+        evidence=NAME,
+        view="cumulative",
+        target="row",
+        method="likelihood ratio of released numbers with the row and without it, fitted on half of the runs",
+        value=found.value,
+        unit=f"true-positive rate at a false-positive rate of {found.rate:.0%}",
+        low=found.low,
+        high=found.high,
+        kind="lower bound",
+        status="resolved",
+        normalised_leakage=0.0,
+        normalised_low=0.0,
+        normalised_high=1.0,
+        confidence=found.confidence,
+        notes=[
+            f"{often} is among the data, with {found.rate:.0%} false alarms",
+            f"counted on {found.runs} runs with the row and as many without it; fitted on as many again",
+            f"noise that kept an epsilon below {found.epsilon():.2g} (one row exchanged, delta = 0) would exclude it",
+        ],
+    )
+
+
+class _Shadows:
+    """Runs of the protocol with a row and without it, whose results are compared."""
+
+    def __init__(self, case: CellContext, least: int) -> None:
+        self.case, self.setup = case, case.setup
+        self.drawn: dict[int, Array] = {}
+        channel, rng = Channel(), stream(case.cell.seed, NAME, "one run")
+        self.known = self.setup.sample_rows(1, rng)  # rows of the nodes that the public knows do not change
+        results = self._call([part.copy() for part in self.known], rng, channel)
+        apart = np.abs(results - results[:, :1]).max(initial=0.0)
+        self.one = bool(apart <= _ALIKE * np.abs(results).max(initial=0.0)) or results.size > _NUMBERS
+        self.block = fitting(case.cell, channel.transcript, 1)
+        calls = _MESSAGES // max(channel.transcript.messages, 1)
+        self.nodes = min(calls // least - 1, _KINDS - 1, len(self.setup.asked))
+        if self.nodes < 1:
+            raise SecmixError(
+                f"a rate of {RATE:.0%} takes {least} runs with a row and as many without it; of so many messages "
+                f"{calls} runs can be made in all"
+            )
+        self.runs = max(min(calls // (self.nodes + 1), case.cell.measure.work(_RUNS)), least)
+
+    def of(self, node: int) -> tuple[Array, Array]:
+        """Return released numbers (runs, p) with a row of ``node`` and without it."""
+        row = self._farthest(node)
+        if row not in self.drawn:
+            self.drawn[row] = self._results(node, row, with_it=False)
+        return self._results(node, row, with_it=True), self.drawn[row]
+
+    def _farthest(self, node: int) -> int:
+        """Find the row that the node may have and that lies farthest from the mean of all, in their covariance."""
+        rows = self.setup.rows
+        off = rows - rows.mean(axis=0)
+        inverse = np.linalg.pinv(np.atleast_2d(np.cov(rows, rowvar=False)))
+        far = np.einsum("ij,jk,ik->i", off, inverse, off)
+        own = np.arange(len(rows)) if self.setup.groups is None else self.setup.groups[node]
+        return int(own[np.argmax(far[own])])
+
+    def _results(self, node: int, row: int, *, with_it: bool) -> Array:
+        rng = stream(self.case.cell.seed, NAME, row, *([node] if with_it else []))
+        done: list[Array] = []
+        for begin in range(0, self.runs, self.block):
+            runs = min(self.block, self.runs - begin)
+            parts = self._rows(row, runs, rng)
+            if with_it:
+                parts[node][:, 0] = self.setup.rows[row]
+            results = self._call(parts, rng, Channel(record=False))
+            read = results[:, node] if self.one else results.reshape(runs, -1)
+            done.append(np.clip(np.nan_to_num(read), -_LARGEST, _LARGEST))
+        return np.concatenate(done)
+
+    def _rows(self, row: int, runs: int, rng: np.random.Generator) -> list[Array]:
+        """Deal rows (runs, N_i, d) to all nodes, ``row`` to none; those of known nodes stay as they are."""
+        setup = self.setup
+        owners = setup.groups or (np.arange(len(setup.rows)),)
+        groups = tuple(own[own != row] for own in owners)
+        _check_enough(groups, setup.counts, pooled=setup.groups is None)
+        if setup.groups is None:
+            parts = sample_rows(setup.rows[groups[0]], setup.counts, runs, rng)
+        else:
+            parts = sample_rows(setup.rows, setup.counts, runs, rng, groups)
+        known = [self.known[i] if i in setup.corrupt else part for i, part in enumerate(parts)]
+        return [np.array(np.broadcast_to(part, (runs, *part.shape[1:]))) for part in known]
+
+    def _call(self, parts: list[Array], rng: np.random.Generator, channel: Channel) -> Array:
+        protocol = self.setup.protocol if self.case.built is None else self.case.built  # type: ignore[attr-defined]
+        return np.asarray(deep_copy(protocol).collaborate(parts, self.setup.network, rng, channel=channel))
+
+
+def _check_enough(groups: Sequence[Ints], counts: Sequence[int], *, pooled: bool) -> None:
+    """Check that the rows suffice without the one that is left out."""
+    needed = [sum(counts)] if pooled else counts
+    if any(len(own) < count for own, count in zip(groups, needed, strict=True)):
+        raise SecmixError("every row takes part in every run, so that none can be left out; lower rows_per_node")
+
+
+EVIDENCE = Evidence(
+    NAME,
+    (
+        Kind(
+            NAME,
+            "Membership of a row told by the released result",
+            "Runs with a certain row and runs without it are told apart by what is released: of those with the row so "
+            "many are found, where one in a hundred of those without it is taken for one. Another test may find more.",
+        ),
+    ),
+    _applies,
+    _gather,
+    rank=10,
+    always=True,
+    tells_members=True,
+    judges="all runs",
+)
