@@ -17,6 +17,7 @@ from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.flat import layouts, row_in_flat
 from secmix.adversaries.reconstructions.flower import only_row
 from secmix.auditing.noise.recorded_spending import RecordedSpending
+from secmix.auditing.released.last_arrays import LastArrays, in_words, last_arrays
 from secmix.recording import RecordedMessage, Recording
 from secmix.transcript import SERVER
 
@@ -73,6 +74,8 @@ class RecordedAudit:
         What has to be known before anything else: that no client answered but with errors.
     spent : list of RecordedSpending
         What each client spent of epsilon, where somebody says with what noise.
+    last : LastArrays
+        What the public gets, as far as the recording has it.
     """
 
     verdict: Literal["violated", "inconclusive"]
@@ -83,6 +86,7 @@ class RecordedAudit:
     not_said: tuple[str, ...] = NOT_SAID
     first: list[str] = field(default_factory=list)
     spent: list[RecordedSpending] = field(default_factory=list)
+    last: LastArrays = field(default_factory=LastArrays)
 
 
 def audit_recording(recording: Recording) -> RecordedAudit:
@@ -113,7 +117,21 @@ def audit_recording(recording: Recording) -> RecordedAudit:
         _seen(recording),
         not_said=(*NOT_SAID, *_uncut(cut, {known.node for known in rows})),
         first=_only_errors(recording),
+        last=_last(recording, rows),
     )
+
+
+def _last(recording: Recording, rows: Sequence[KnownRow]) -> LastArrays:
+    """Look at the last model that the server sent: it is what was released, if anything was."""
+    models = [m for m in recording.messages if m.sender == SERVER and m.of_role("model")]
+    if not models:
+        return LastArrays()
+    last = models[-1]
+    arrays = {kind: numbers for kind, _, numbers in last.parts if last.roles.get(kind) == "model"}
+    sent = [(_who(m.sender), part) for m in recording.messages if m.sender != SERVER for part in m.of_role("model")]
+    known = [(_who(row.node), row.row, row.error, row.how) for row in rows]
+    title = f"the last model that the server sent, in iteration {last.iteration}"
+    return last_arrays(in_words(title, arrays), arrays, known, sent)
 
 
 def _read(party: str, messages: Iterable[RecordedMessage]) -> list[RecordedReading]:

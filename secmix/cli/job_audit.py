@@ -9,7 +9,7 @@ from secmix.auditing.noise.recorded_spending import StatedClaim
 from secmix.auditing.recorded_job import JobAudit, audit_job
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
-from secmix.cli.recorded_audit import release_command, spending_lines, wanted_formats, written
+from secmix.cli.recorded_audit import release_command, result_in_words, spending_lines, wanted_formats, written
 from secmix.recording.nvflare.ends import read_job
 from secmix.reporting.release.of_recorded import page_of_job
 
@@ -71,6 +71,7 @@ def as_lines(found: JobAudit, show_private: bool = False) -> Iterator[str]:
     if not found.rows:
         yield "- none was found. One run never shows that there is none to be found"
     yield from spending_lines(found.spent)
+    yield from ("", "## What the public gets at the end", "", *(f"- {each}" for each in result_in_words(found.last)))
     yield from ("", "## This run", "", *(f"- {each}" for each in found.remarks))
     yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
 
@@ -97,6 +98,8 @@ def headline(found: JobAudit) -> Iterator[str]:
     if clients:
         count = len(found.rows)
         yield f"The messages give {count} row{'s' * (count != 1)} of {', '.join(clients)} away."
+    if found.last.rows:
+        yield "The last arrays give rows away to whoever gets the released model."
     elif found.verdict == "inconclusive":
         yield "No row was found in the messages, and no control was found not to act. One run never shows more."
 
@@ -128,6 +131,7 @@ def as_plain(found: JobAudit, show_private: bool = False) -> dict[str, object]:
         "spent": [each.as_plain() for each in found.spent],
         "remarks": found.remarks,
         "not_said": list(found.not_said),
+        "last": vars(found.last),
     }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from secmix._base import files
 from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spending_in_words, spent_as_stated
 from secmix.auditing.recorded import RecordedAudit, RecordedReading, audit_recording
+from secmix.auditing.released.last_arrays import OPEN, LastArrays
 from secmix.errors import SecmixError
 from secmix.recording import read_recording
 from secmix.reporting.formats.release_html import render
@@ -105,6 +106,7 @@ def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
         )
     if not found.rows:
         yield "- none"
+    yield from ("", "## What the public gets at the end", "", *(f"- {each}" for each in result_in_words(found.last)))
     yield from ("", "## What a coalition could compute", "", *(f"- {each}" for each in found.coalitions))
     yield from ("", "## What is noticed without reading", "", *(f"- {each}" for each in found.seen or ["nothing"]))
     yield from spending_lines(found.spent)
@@ -118,12 +120,21 @@ def spending_lines(spent: Sequence[RecordedSpending]) -> Iterator[str]:
         yield from (f"- {spending_in_words(each)}" for each in spent)
 
 
+def result_in_words(last: LastArrays) -> list[str]:
+    """Say what the public gets, what follows from it and what was not tried; of a recording without models nothing."""
+    if not last.what:
+        return ["no model was sent that the recording has: what is released is not known"]
+    found = [*last.rows, *last.copies] or ["no row was found in it"]
+    return [last.what, *found, OPEN]
+
+
 def headline(found: RecordedAudit) -> Iterator[str]:
     """Say what has to be known first, then whether a row was found."""
     yield from (f"**{sentence[0].upper()}{sentence[1:]}.**" for sentence in found.first)
     rows = len(found.rows)
     if rows:
-        yield f"{rows} node{'s' * (rows != 1)} of which the messages give the row away."
+        last = ", and so does the last model, to whoever gets it" if found.last.rows else ""
+        yield f"{rows} node{'s' * (rows != 1)} of which the messages give the row away{last}."
     else:
         yield "No row was found in the messages. One run never shows that there is none to be found."
 
@@ -155,4 +166,5 @@ def as_plain(found: RecordedAudit, show_private: bool = False) -> dict[str, obje
         "seen": found.seen,
         "spent": [each.as_plain() for each in found.spent],
         "not_said": list(found.not_said),
+        "last": vars(found.last),
     }

@@ -268,3 +268,38 @@ def test_a_folder_that_is_none_or_is_damaged_is_refused(tmp_path):
         read_job(tmp_path)
     with pytest.raises(SecmixError, match="--format of a recorded job is md, json or release"):
         audited(tmp_path, tmp_path / "out", False, ["html"])
+
+
+def test_rows_that_stand_in_the_last_arrays_are_the_public_s():
+    row, other = [0.25, -3.0], [7.0, 8.0]
+    mine = {"weights/center": [row, other], "weights/count": [1.0, 2.0]}
+    centres = {"weights/center": [[3.0, 4.0], row]}
+    job = a_job(sent("a", SERVER, mine), sent(SERVER, "b", centres, tag="round 1"))
+    last = audit_job(job).last
+    assert last.what.startswith("the last arrays that server sent, in train (data) (round 1): weights/center (4 num")
+    (told,) = last.rows
+    assert told.startswith("a row of 2 numbers of a stands in weights/center: its cluster counts one row")
+    assert not last.copies
+    away = {"weights/center": [[3.0, 4.0], [0.25, -3.0001]]}
+    later = a_job(*job.messages, sent(SERVER, "b", away, tag="round 2"))
+    assert not audit_job(later).last.rows  # only the last arrays are released
+
+
+def test_support_vectors_of_the_last_model_are_rows_whoever_sent_them():
+    vectors = {"weights/support_x": [[1.0, 2.0], [3.0, 5.0]], "weights/support_y": [0.0, 1.0]}
+    found = audit_job(a_job(sent(SERVER, "b", vectors)))
+    assert found.verdict == "violated"
+    (told,) = found.last.rows
+    assert told.startswith("2 times a row of 2 numbers of a client stands in weights/support_x: it is a support vector")
+    assert any("last arrays give" in line for line in as_lines(found))
+    sealed = a_job(sent(SERVER, "b", vectors, opaque=frozenset(vectors)))
+    assert (audit_job(sealed).verdict, audit_job(sealed).last.rows) == ("inconclusive", ())
+    assert "opaque" in audit_job(sealed).last.what
+
+
+def test_last_arrays_that_one_client_sent_are_named():
+    model = np.arange(3.0)
+    job = a_job(sent("a", SERVER, {"weights/w": model}), sent(SERVER, "b", {"weights/w": model}, tag="round 1"))
+    assert audit_job(job).last.copies == ("weights/w is, number by number, what a sent",)
+    assert any("number by number" in line for line in as_lines(audit_job(job)))
+    assert as_plain(audit_job(job))["last"]["copies"]

@@ -261,17 +261,17 @@ def test_a_recorded_job_names_each_filter_and_clears_nobody(tmp_path):
     )
     page = page_of_job(found, list(headline(found)), "secmix audit --recorded it")
     assert page.sentence.startswith("SVTPrivacy of a was not in force: it was never called.")
-    first, second = page.outputs
-    assert [(r.who, r.verdict) for r in first.readers[1:]] == [
+    released, first, second = page.outputs
+    assert [(r.who, r.verdict, r.tried) for r in released.readers] == [(PUBLIC, "not tried", [])]
+    assert [(r.who, r.verdict) for r in first.readers] == [
         ("A listener on the line", "inconclusive"), ("server", "violated"),
     ]  # fmt: skip
-    assert [(r.who, r.verdict) for r in second.readers[1:]] == [("server", "inconclusive")]
+    assert [(r.who, r.verdict) for r in second.readers] == [("server", "inconclusive")]
     assert [(c.name, c.acted) for each in page.outputs for c in each.controls] == [
         ("SVTPrivacy of a (task_result: */out)", "did not act"),
         ("PercentilePrivacy of b (task_result: train/out)", "acted"),
     ]  # fmt: skip
     for output in page.outputs:
-        assert output.readers[0].verdict == "not tried"
         assert not any(reader.holds or reader.verdict == "holds" for reader in output.readers)
     assert (first.verdict, second.verdict) == ("violated", "inconclusive")
     assert page.not_tried == list(found.not_said)
@@ -298,10 +298,15 @@ def test_a_recorded_run_has_both_files_and_its_verdict(tmp_path, rows):
     assert (
         found.verdict
         == page["verdict"]
-        == page["outputs"][0]["verdict"]
+        == page["outputs"][1]["verdict"]
         == ("violated" if rows == 1 else "inconclusive")
     )
-    public, outsider, server, others = page["outputs"][0]["readers"]
-    assert (public["verdict"], outsider["who"], others["verdict"]) == ("not tried", "An outsider", "inconclusive")
+    (public,) = page["outputs"][0]["readers"]
+    outsider, server, others = page["outputs"][1]["readers"]
+    assert (public["who"], public["verdict"]) == (PUBLIC, "inconclusive")
+    assert "arrays/0 (3 numbers)" in public["reads"][0]
+    assert public["tried"]
+    assert public["undecided"]
+    assert (outsider["who"], others["verdict"]) == ("An outsider", "inconclusive")
     assert server["verdict"] == ("violated" if rows == 1 else "inconclusive")
     assert "0.5" not in json.dumps(page)  # the row itself stays private

@@ -14,7 +14,9 @@ from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClai
 from secmix.auditing.recorded_job.averages import averaged
 from secmix.auditing.recorded_job.controls import Control, controls, counted
 from secmix.auditing.recorded_job.passed_on import passed_on, with_those_who_get_them
+from secmix.auditing.recorded_job.result import result_of_job
 from secmix.auditing.recorded_job.rows import JobRow, counted_alone, known_rows, moved_along, starts_without_counts
+from secmix.auditing.released.last_arrays import LastArrays
 from secmix.recording.nvflare.changes import STEPS
 from secmix.recording.nvflare.ends import JobMessage, JobRecording
 
@@ -71,6 +73,8 @@ class JobAudit:
         What one run cannot show.
     spent : list of RecordedSpending
         What each client spent of epsilon, on its configuration's word.
+    last : LastArrays
+        What the public gets, as far as the recording has it.
     """
 
     verdict: Literal["violated", "inconclusive"]
@@ -81,6 +85,7 @@ class JobAudit:
     remarks: list[str]
     not_said: tuple[str, ...] = NOT_SAID
     spent: list[RecordedSpending] = field(default_factory=list)
+    last: LastArrays = field(default_factory=LastArrays)
 
 
 def audit_job(job: JobRecording, stated: StatedClaim | None = None) -> JobAudit:
@@ -97,10 +102,10 @@ def audit_job(job: JobRecording, stated: StatedClaim | None = None) -> JobAudit:
         for party in parties
         if party != client
     ]
-    violated = bool(rows) or any(control.outcome == "violated" for control in judged)
+    last, spent = result_of_job(job, rows), spent_in_job(job, stated)
+    violated = bool(rows or last.rows) or any(control.outcome == "violated" for control in judged)
     verdict: Literal["violated", "inconclusive"] = "violated" if violated else "inconclusive"
-    spent = spent_in_job(job, stated)
-    return JobAudit(verdict, judged, learned, rows, _all_failed(job), _remarks(job), spent=spent)
+    return JobAudit(verdict, judged, learned, rows, _all_failed(job), _remarks(job), spent=spent, last=last)
 
 
 def _learned(

@@ -49,7 +49,7 @@ def known_rows(job: JobRecording) -> list[JobRow]:
     found: dict[tuple[str, str, bytes], JobRow] = {}
     for message in job.messages:
         if message.sender in job.clients:
-            for row, error, how in [*_counted_once(message), *_support_vectors(message)]:
+            for row, error, how in [*_counted_once(message), *support_vectors(message)]:
                 key = (message.sender, how, np.round(row, 12).tobytes())
                 before = found[key].known_to if key in found else ()
                 known_to = tuple(dict.fromkeys([*before, message.receiver]))
@@ -92,7 +92,7 @@ def counted_alone(messages: Iterable[JobMessage]) -> list[str]:
     return [f"{count} bins of the histogram of {name} count one row each" for name, count in alone.items() if count]
 
 
-def _support_vectors(message: JobMessage) -> Iterator[tuple[Array, float, str]]:
+def support_vectors(message: JobMessage) -> Iterator[tuple[Array, float, str]]:
     """Yield rows that a support vector machine of NVFlare sends as they are, with their labels."""
     labels = dict(_layouts(message, "support_y"))
     for above, vectors in _layouts(message, "support_x"):

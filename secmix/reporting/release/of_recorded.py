@@ -1,6 +1,7 @@
 """Release page of one recorded run: who read what each client sent, rows that follow from it, filters that acted.
 
-One run clears nobody: every adversary on the page is *violated* or *inconclusive*, and the public is *not tried*.
+One run clears nobody: every adversary on the page is *violated* or *inconclusive*. The public, who gets the
+last arrays, is *not tried* where the recording has none.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from secmix.auditing import decide
 from secmix.auditing.recorded import RecordedAudit, RecordedReading
 from secmix.auditing.recorded_job import JobAudit
 from secmix.auditing.recorded_job.audit import LISTENER
-from secmix.reporting.release.page import Output, Question, Reader, ReleaseControl, ReleasePage, untried_public
+from secmix.auditing.released.last_arrays import OPEN as MEMBERSHIP_OPEN
+from secmix.auditing.released.last_arrays import TRIED, LastArrays
+from secmix.auditing.report import Verdict
+from secmix.reporting.release.page import PUBLIC, Output, Question, Reader, ReleaseControl, ReleasePage, untried_public
 from secmix.reporting.release.questions import (
     controlled,
     listed,
@@ -35,6 +39,7 @@ def page_of_job(found: JobAudit, sentences: Sequence[str], command: str) -> Rele
     """Build the page of a job of NVFlare; ``sentences`` are its verdict."""
     clients = list(dict.fromkeys(each.client for each in found.learned))
     outputs = [_of_client(found, client, clients) for client in clients]
+    outputs.insert(0, _result(found.last))
     return _page("A recorded job of NVFlare", found.verdict, sentences, found.remarks, outputs, found.not_said, command)
 
 
@@ -54,6 +59,7 @@ def page_of_recording(
     senders = dict.fromkeys(reading.sender for reading in found.read)
     nodes = dict.fromkeys([*senders, *(f"node {known.node}" for known in found.rows)])
     outputs = [_of_node(found, node, in_words) for node in nodes]
+    outputs.insert(0, _result(found.last))
     title = "A recorded run"
     return _page(title, found.verdict, sentences, found.seen, outputs, found.not_said, command)
 
@@ -90,17 +96,44 @@ def _reader(party: str, reads: Sequence[str], knows: Sequence[str], violated: bo
     )
 
 
-def _output(client: str, readers: Sequence[Reader], violated: bool, controls: list[ReleaseControl]) -> Output:
-    public = untried_public(
-        "The model or statistic that is released; a recording does not say which that is.",
-        ["Whether the released model tells of single rows: no attack on it alone was tried."],
+def _result(last: LastArrays) -> Output:
+    """Return what leaves at the end, with the public as its reader."""
+    verdict: Verdict = "violated" if last.rows else "inconclusive"
+    return Output(
+        name="What is released at the end",
+        what=last.what[:1].upper() + last.what[1:] or "No model was sent that the recording has",
+        verdict=verdict,
+        readers=[_public(last, verdict)],
+        controls=[],
     )
+
+
+def _public(last: LastArrays, verdict: Verdict) -> Reader:
+    if not last.what:
+        return untried_public(
+            "The model or statistic that is released; this recording has none.",
+            ["Whether the released model tells of single rows: no attack on it alone was tried."],
+        )
+    return Reader(
+        who=PUBLIC,
+        verdict=verdict,
+        reads=[last.what],
+        found=[*last.rows, *last.copies] or ["Nothing was found."],
+        tried=list(TRIED),
+        holds=[],
+        assumptions=[],
+        undecided=[MEMBERSHIP_OPEN],
+        accepted=[],
+    )
+
+
+def _output(client: str, readers: Sequence[Reader], violated: bool, controls: list[ReleaseControl]) -> Output:
     verdicts = [reader.verdict for reader in readers if reader.verdict != "not tried"]
     return Output(
         name=f"What {client} sends",
         what="Its messages, and through them the model or statistic that is made of them",
         verdict=decide.worst([*verdicts, "violated" if violated else "inconclusive"]),
-        readers=[public, *readers],
+        readers=list(readers),
         controls=controls,
     )
 
@@ -149,13 +182,16 @@ def _questions(outputs: Sequence[Output]) -> list[Question]:
 
 
 def _memory(outputs: Sequence[Output]) -> Question:
-    """Say by whom rows of which client are known; of the released model nothing was tried."""
+    """Say by whom rows of which client are known, the public among them."""
     known = [
         f"{output.name}: known to {reader.who}: {'; '.join(reader.found)}"
         for output in outputs
         for reader in output.readers
         if reader.verdict == "violated"
     ]
+    tried = any(reader.who == PUBLIC and reader.tried for output in outputs for reader in output.readers)
+    alone = "In the last arrays rows were looked for; membership was not tested."
+    alone = alone if tried else "The released model by itself was not attacked."
     if not known:
-        return unanswered("memory", "No row was found in the messages. The released model by itself was not attacked.")
-    return question("memory", "answered in part", [*known, "The released model by itself was not attacked."])
+        return unanswered("memory", f"No row was found in the messages. {alone}")
+    return question("memory", "answered in part", [*known, alone])

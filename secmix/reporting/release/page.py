@@ -72,7 +72,7 @@ class Output(_Plain):
     name: str
     what: str
     verdict: Verdict = Field(description="Worst verdict of the adversaries that were tried; of others it says nothing")
-    readers: list[Reader] = Field(description="The public first")
+    readers: list[Reader] = Field(description="The public first, where it gets this output")
     controls: list[ReleaseControl]
 
 
