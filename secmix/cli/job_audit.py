@@ -9,8 +9,9 @@ from secmix.auditing.noise.recorded_spending import StatedClaim
 from secmix.auditing.recorded_job import JobAudit, audit_job
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
-from secmix.cli.recorded_audit import release_command, result_in_words, spending_lines, wanted_formats, written
+from secmix.cli.recorded_audit import command_of, result_in_words, spending, wanted_formats, written
 from secmix.recording.nvflare.ends import read_job
+from secmix.reporting.formats.recorded import Entry, RecordedReport, entries, markdown
 from secmix.reporting.release.of_recorded import page_of_job
 
 
@@ -21,7 +22,7 @@ def audited(
     formats: Sequence[str] | None = None,
     stated: StatedClaim | None = None,
 ) -> tuple[JobAudit, list[Path]]:
-    """Audit the recordings of a job and write it into ``out`` in these formats, by default md and json.
+    """Audit the recordings of a job and write it into ``out`` in these formats, by default md, json and html.
 
     Raises
     ------
@@ -30,8 +31,9 @@ def audited(
     """
     wanted = wanted_formats(formats, "--format of a recorded job is {known}; given: {given}")
     found = audit_job(read_job(recording), stated)
-    page = page_of_job(found, list(headline(found)), release_command(recording))
-    return found, written(out, wanted, as_lines(found, show_private), as_plain(found, show_private), page)
+    page = page_of_job(found, list(headline(found)), command_of(recording, "release"))
+    report = _report(found, show_private, command_of(recording))
+    return found, written(out, wanted, report, as_plain(found, show_private), page)
 
 
 def report_of_job(
@@ -48,43 +50,55 @@ def report_of_job(
 
 def as_lines(found: JobAudit, show_private: bool = False) -> Iterator[str]:
     """Render the report as Markdown."""
-    yield f"# A recorded job of NVFlare: {found.verdict}"
-    yield ""
-    yield from (f"{line}\n" for line in headline(found))
-    yield from ("## Controls that the configuration names", "")
-    yield from (f"- {control_in_words(control)}" for control in found.controls)
-    if not found.controls:
-        yield "- none: no filter is configured"
-    for client in dict.fromkeys(each.client for each in found.learned):
-        yield from ("", f"## What others learn of {client}", "")
-        for each in found.learned:
-            if each.client == client:
-                yield f"- {each.party}: {'nothing of its messages' if not each.reads else 'reads'}"
-                yield from (f"    - {kind}" for kind in each.reads)
-                yield from (f"    - {fact}" for fact in each.knows)
-    yield from ("", "## Rows that follow from the messages", "")
+    return markdown(_report(found, show_private))
+
+
+def _report(found: JobAudit, show_private: bool = False, command: str = "") -> RecordedReport:
+    """Put what was found into sentences, part by part; rows only if asked for."""
     alike: dict[tuple[object, ...], list[JobRow]] = {}
     for known in found.rows:
         alike.setdefault((known.client, known.how, known.known_to, len(known.row)), []).append(known)
-    for rows in alike.values():
-        yield from _rows_in_words(rows, show_private)
-    if not found.rows:
-        yield "- none was found. One run never shows that there is none to be found"
-    yield from spending_lines(found.spent)
-    yield from ("", "## What the public gets at the end", "", *(f"- {each}" for each in result_in_words(found.last)))
-    yield from ("", "## This run", "", *(f"- {each}" for each in found.remarks))
-    yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
+    rows = [_rows_in_words(rows, show_private) for rows in alike.values()]
+    controls = [control_in_words(control) for control in found.controls] or ["none: no filter is configured"]
+    none = "none was found. One run never shows that there is none to be found"
+    return RecordedReport(
+        "A recorded job of NVFlare",
+        found.verdict,
+        tuple(headline(found)),
+        (
+            ("Controls that the configuration names", entries(*controls)),
+            ("What the public gets at the end", entries(*result_in_words(found.last))),
+            *((f"What others learn of {client}", _of_client(found, client)) for client in _clients(found)),
+            ("Rows that follow from the messages", tuple(rows) or entries(none)),
+            *spending(found.spent),
+            ("This run", entries(*found.remarks)),
+            ("What one run does not show", entries(*found.not_said)),
+        ),
+        command,
+        show_private,
+    )
 
 
-def _rows_in_words(rows: list[JobRow], show_private: bool) -> Iterator[str]:
+def _clients(found: JobAudit) -> list[str]:
+    return list(dict.fromkeys(each.client for each in found.learned))
+
+
+def _of_client(found: JobAudit, client: str) -> tuple[Entry, ...]:
+    learned = [each for each in found.learned if each.client == client]
+    return tuple(
+        Entry(f"{each.party}: {'reads' if each.reads else 'nothing of its messages'}", (*each.reads, *each.knows))
+        for each in learned
+    )
+
+
+def _rows_in_words(rows: list[JobRow], show_private: bool) -> Entry:
     """Say of rows that follow in the same way how many they are, and list them if asked for."""
     first, off = rows[0], max(row.error for row in rows)
     exact = "exactly" if not off else f"each within {off:.1g}"
     count = f"{len(rows)} row{'s' * (len(rows) != 1)} of {len(first.row)} numbers, {exact}"
     hidden = "" if show_private else ". Not shown"
-    yield f"- {first.client}: {count}, known to {_names(first.known_to)}: {first.how}{hidden}"
-    if show_private:
-        yield from ("    - " + ", ".join(f"{value:.6g}" for value in row.row) for row in rows)
+    below = tuple(", ".join(f"{value:.6g}" for value in row.row) for row in rows) if show_private else ()
+    return Entry(f"{first.client}: {count}, known to {_names(first.known_to)}: {first.how}{hidden}", below)
 
 
 def headline(found: JobAudit) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +14,12 @@ from secmix.auditing.recorded import RecordedAudit, RecordedReading, audit_recor
 from secmix.auditing.released.last_arrays import OPEN, LastArrays
 from secmix.errors import SecmixError
 from secmix.recording import read_recording
+from secmix.reporting.formats.recorded import Entry, RecordedReport, entries, html, markdown
 from secmix.reporting.formats.release_html import render
 from secmix.reporting.release.of_recorded import page_of_recording
 from secmix.reporting.release.page import ReleasePage
 
-_FORMATS, _RELEASE = ("md", "json"), "release"
+_FORMATS, _RELEASE = ("md", "json", "html"), "release"
 _NAMED = 12
 
 
@@ -29,7 +30,7 @@ def audited(
     formats: Sequence[str] | None = None,
     stated: StatedClaim | None = None,
 ) -> tuple[RecordedAudit, list[Path]]:
-    """Audit the recording and write it into ``out`` in these formats, by default md and json; rows only if asked for.
+    """Audit the recording and write it into ``out`` in these formats, by default md, json and html; rows if asked for.
 
     With a ``stated`` claim it has an account of what each node spent.
 
@@ -43,12 +44,13 @@ def audited(
     messages = read_recording(recording)
     found = audit_recording(messages)
     found = replace(found, spent=[] if stated is None else spent_as_stated(messages, stated))
-    page = page_of_recording(found, list(headline(found)), _in_words, release_command(recording))
-    return found, written(out, wanted, as_lines(found, show_private), as_plain(found, show_private), page)
+    page = page_of_recording(found, list(headline(found)), _in_words, command_of(recording, _RELEASE))
+    report = report_of_run(found, show_private, command_of(recording))
+    return found, written(out, wanted, report, as_plain(found, show_private), page)
 
 
 def wanted_formats(given: Sequence[str] | None, refusal: str) -> list[str]:
-    """Return the formats in which a recorded audit is written, each once; md and json where none are given.
+    """Return the formats in which a recorded audit is written, each once; md, json and html where none are given.
 
     Raises
     ------
@@ -64,7 +66,7 @@ def wanted_formats(given: Sequence[str] | None, refusal: str) -> list[str]:
 
 
 def written(
-    out: Path, wanted: Sequence[str], lines: Iterable[str], plain: Mapping[str, object], page: ReleasePage
+    out: Path, wanted: Sequence[str], report: RecordedReport, plain: Mapping[str, object], page: ReleasePage
 ) -> list[Path]:
     """Write a recorded audit and its release page, in the formats that are wanted; return the files."""
     contents: dict[Path, str] = {}
@@ -72,7 +74,9 @@ def written(
         if each == _RELEASE:
             contents |= {out / "release.html": render(page), out / "release.json": page.to_json()}
         elif each == "md":
-            contents[out / "recorded.md"] = "\n".join(lines) + "\n"
+            contents[out / "recorded.md"] = "\n".join(markdown(report)) + "\n"
+        elif each == "html":
+            contents[out / "recorded.html"] = html(report)
         else:
             contents[out / "recorded.json"] = json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
     out.mkdir(parents=True, exist_ok=True)
@@ -81,43 +85,47 @@ def written(
     return list(contents)
 
 
-def release_command(recording: Path) -> str:
-    """Return the command that makes the release page of a recording again."""
-    return shlex.join(["secmix", "audit", "--recorded", str(recording), "--format", _RELEASE])
+def command_of(recording: Path, format: str | None = None) -> str:
+    """Return the command that makes the report of a recording again, or what ``format`` names."""
+    named = [] if format is None else ["--format", format]
+    return shlex.join(["secmix", "audit", "--recorded", str(recording), *named])
 
 
 def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
     """Render the report as Markdown."""
-    yield f"# A recorded run: {found.verdict}"
-    yield ""
+    return markdown(report_of_run(found, show_private))
+
+
+def report_of_run(found: RecordedAudit, show_private: bool = False, command: str = "") -> RecordedReport:
+    """Put what was found into sentences, part by part; rows only if asked for."""
     *first, last = headline(found)
-    for sentence in first:
-        yield from (sentence, "")
-    yield f"{last} Verdicts of one run are *violated* or *inconclusive*."
-    yield from ("", "## Who reads what", "")
-    for reading in found.read:
-        yield f"- {_in_words(reading)}"
-    yield from ("", "## Rows that follow from the messages", "")
-    for known in found.rows:
-        numbers = ", ".join(f"{value:.6g}" for value in known.row) if show_private else "not shown"
-        yield (
-            f"- node {known.node}: a row of {len(known.row)} numbers, each within {known.error:.1g}: {known.how}. "
-            f"Row: {numbers}"
-        )
-    if not found.rows:
-        yield "- none"
-    yield from ("", "## What the public gets at the end", "", *(f"- {each}" for each in result_in_words(found.last)))
-    yield from ("", "## What a coalition could compute", "", *(f"- {each}" for each in found.coalitions))
-    yield from ("", "## What is noticed without reading", "", *(f"- {each}" for each in found.seen or ["nothing"]))
-    yield from spending_lines(found.spent)
-    yield from ("", "## What one run does not show", "", *(f"- {each}" for each in found.not_said))
+    rows = [
+        f"node {known.node}: a row of {len(known.row)} numbers, each within {known.error:.1g}: {known.how}. "
+        f"Row: {', '.join(f'{value:.6g}' for value in known.row) if show_private else 'not shown'}"
+        for known in found.rows
+    ]
+    return RecordedReport(
+        "A recorded run",
+        found.verdict,
+        (*first, f"{last} Verdicts of one run are *violated* or *inconclusive*."),
+        (
+            ("What the public gets at the end", entries(*result_in_words(found.last))),
+            ("Who reads what", entries(*map(_in_words, found.read))),
+            ("Rows that follow from the messages", entries(*(rows or ["none"]))),
+            ("What a coalition could compute", entries(*found.coalitions)),
+            ("What is noticed without reading", entries(*(found.seen or ["nothing"]))),
+            *spending(found.spent),
+            ("What one run does not show", entries(*found.not_said)),
+        ),
+        command,
+        show_private,
+    )
 
 
-def spending_lines(spent: Sequence[RecordedSpending]) -> Iterator[str]:
-    """Render the account of epsilon as Markdown; nothing where there is none."""
-    if spent:
-        yield from ("", "## What each spent, on the configuration's word", "")
-        yield from (f"- {spending_in_words(each)}" for each in spent)
+def spending(spent: Sequence[RecordedSpending]) -> list[tuple[str, tuple[Entry, ...]]]:
+    """Return the account of epsilon as a part of the report; nothing where there is none."""
+    said = entries(*map(spending_in_words, spent))
+    return [("What each spent, on the configuration's word", said)] if said else []
 
 
 def result_in_words(last: LastArrays) -> list[str]:

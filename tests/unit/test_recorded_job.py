@@ -266,8 +266,8 @@ def test_a_folder_that_is_none_or_is_damaged_is_refused(tmp_path):
     (tmp_path / "nvflare.jsonl").write_text("[]\n")
     with pytest.raises(DataError, match="is damaged"):
         read_job(tmp_path)
-    with pytest.raises(SecmixError, match="--format of a recorded job is md, json or release"):
-        audited(tmp_path, tmp_path / "out", False, ["html"])
+    with pytest.raises(SecmixError, match="--format of a recorded job is md, json, html or release"):
+        audited(tmp_path, tmp_path / "out", False, ["sarif"])
 
 
 def test_rows_that_stand_in_the_last_arrays_are_the_public_s():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import os
@@ -26,6 +27,8 @@ from secmix.cli.recorded_audit import as_lines, as_plain, audited
 from secmix.errors import DataError, SecmixError
 from secmix.recording import Recorder, Recording, faults_of_recording, read_recording
 from secmix.recording.format import ROLES, as_text, faults_of_line, json_schema, published
+from secmix.reporting.formats.recorded import Entry, RecordedReport
+from secmix.reporting.formats.recorded import html as page_of
 from secmix.transcript import SERVER
 
 CLIENTS = {0: [[0.5, -1.25, 2.0]], 1: [[1.0, 3.0, -0.5], [0.25, 0.75, 1.0]], 2: [[-2.0, 0.5, 0.125]]}
@@ -456,12 +459,35 @@ def test_only_formats_that_there_are_are_written(tmp_path):
     assert [place.name for place in places] == ["recorded.json"]
     assert {place.name for place in (tmp_path / "out").iterdir()} == {"recorded.json"}
     for wrong, said in (
-        (["md", "sarif"], "written as md, json or release; asked for is sarif"),
+        (["md", "sarif"], "written as md, json, html or release; asked for is sarif"),
         ([], "asked for is nothing"),
     ):
         with pytest.raises(SecmixError, match=said):
             audited(tmp_path / "run", tmp_path / "none", False, wrong)
     assert not (tmp_path / "none").exists()
+
+
+def test_the_page_says_what_the_lines_do_and_runs_nothing(tmp_path):
+    federation(tmp_path / "run")
+    audited(tmp_path / "run", tmp_path / "out", False)
+    page = (tmp_path / "out" / "recorded.html").read_text("utf-8")
+    text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page[page.index("<body") :])).split())
+    for line in (tmp_path / "out" / "recorded.md").read_text("utf-8").splitlines():
+        said = re.sub(r"^[#\s-]*|\*", "", line).removesuffix(": violated")
+        assert " ".join(said.split()) in text.replace(" .", ".")
+    assert f"secmix audit --recorded {tmp_path / 'run'}" in text
+    assert "-1.25" not in text
+    assert not re.search(r"<script|<link|src=|url\(|@import", page)
+    assert "default-src 'none'" in page
+
+
+def test_names_of_a_hostile_recording_are_text():
+    hostile = "<script>alert(1)</script>\x1b **x**"
+    report = RecordedReport("it", "inconclusive", (hostile,), ((hostile, (Entry(hostile, (hostile,)),)),), hostile)
+    page = page_of(report)
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert page.count("&lt;script&gt;") == 5
 
 
 @pytest.mark.build

@@ -1,0 +1,87 @@
+"""Report of a recorded run or job: the same sentences as Markdown, and as one HTML file like every other report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from secmix.auditing.report import Verdict
+from secmix.reporting import words
+
+_BOLD, _ITALIC = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of a part, and the lines below it."""
+
+    text: str
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RecordedReport:
+    """What one recorded run says, ready to be rendered.
+
+    Attributes
+    ----------
+    title : str
+    verdict : Verdict
+    lead : tuple of str
+        What decides, the most important first; ``*`` and ``**`` stand for emphasis.
+    parts : tuple of (heading, entries)
+    command : str
+        Makes the report again.
+    private : bool
+        Whether rows are shown.
+    """
+
+    title: str
+    verdict: Verdict
+    lead: tuple[str, ...]
+    parts: tuple[tuple[str, tuple[Entry, ...]], ...]
+    command: str = ""
+    private: bool = False
+
+
+def entries(*texts: str) -> tuple[Entry, ...]:
+    """Make entries with nothing below them."""
+    return tuple(Entry(text) for text in texts)
+
+
+def markdown(report: RecordedReport) -> Iterator[str]:
+    """Render the report as lines of Markdown."""
+    yield f"# {report.title}: {report.verdict}"
+    for sentence in report.lead:
+        yield from ("", sentence)
+    for heading, lines in report.parts:
+        yield from ("", f"## {heading}", "")
+        for entry in lines:
+            yield f"- {entry.text}"
+            yield from (f"    - {text}" for text in entry.below)
+
+
+def html(report: RecordedReport) -> str:
+    """Render the report as one file, which loads nothing and runs no code."""
+    from importlib.resources import files
+
+    from markupsafe import Markup
+
+    from secmix.reporting.formats.html import environment
+
+    css = files("secmix.reporting").joinpath("templates/report.css").read_text("utf-8")
+    parts = [[heading, [[entry.text, *entry.below] for entry in lines]] for heading, lines in report.parts]
+    safe = words.walk({**vars(report), "lead": list(report.lead), "parts": parts})
+    lead = [_emphasised(sentence) for sentence in safe["lead"]]
+    template = environment().get_template("recorded.html.j2")
+    return template.render(report=safe, lead=lead, css=Markup(css), version=version("secmix"))
+
+
+def _emphasised(sentence: str) -> str:
+    """Escape a sentence, and put its emphasis into tags."""
+    from markupsafe import Markup, escape
+
+    text = _BOLD.sub(r"<b>\1</b>", str(escape(sentence)))
+    return Markup(_ITALIC.sub(r"<i>\1</i>", text))
