@@ -192,3 +192,9 @@ def test_rows_that_all_take_part_leave_nothing_to_compare_with():
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(ScenarioError, match="fits no mixture that could be released"):
         audited(SecureSum(), model={"components": 1, "hold_parameters": True})
+
+
+def test_what_is_advised_against_the_public_is_not_to_encrypt():
+    report = audited(MeanOfRows(), PublicReader(knows=[0, 2]), policy={"max_revealed_nodes": 0})
+    (said,) = report.cells[0].advice
+    assert "before it is released" in said

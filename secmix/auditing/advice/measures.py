@@ -15,8 +15,14 @@ from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.protocols.collaboration import CollaborationTraits
 from secmix.protocols.interfaces import Advice, Revealed, SumTraits
+from secmix.protocols.released import Released
 from secmix.scenario import Scenario
 from secmix.transcript import Origin
+
+_OF_RESULTS = (
+    "Release what more rows make, fewer numbers of it, or add noise before it is released: masks and encryption hide "
+    "messages on the way, and nothing of the result."
+)
 
 
 def advised(
@@ -110,6 +116,8 @@ def _of_collaborations(
     broken = robustness is not None and robustness.verdict == "violated"
     colluders = robustness.colluders if robustness is not None and broken else 0
     learned = tuple(s.node for s in nodes if s.standing in ("revealed", "partly leaked"))
+    if isinstance(setup.protocol, Released):  # what protects messages on the way hides nothing of the result
+        return [_OF_RESULTS] * bool(learned)
     revealed = Revealed(learned, setup.corrupt, setup.network, colluders, readable)
     sentences: list[Advice | str] = list(CollaborationTraits.of(setup.protocol).advise(revealed))
     if any(s.standing == "revealed" for s in nodes):
