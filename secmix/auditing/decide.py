@@ -401,6 +401,20 @@ def of_claim(proof: Clearance | Open, seen: float, limit: float) -> Verdict:
 # Reports.
 
 
+def of_recording(counting: Iterable[Verdict]) -> Conclusion:
+    """Decide on a recorded run from what counts against it: where all is accepted, it is no worse than that.
+
+    Examples
+    --------
+    >>> of_recording(["violated", "inconclusive"]), of_recording([])
+    ('violated', 'no worse')
+    """
+    faults = list(counting)
+    if not faults:
+        return "no worse"
+    return "violated" if "violated" in faults else "inconclusive"
+
+
 def faults(cell: Cell) -> list[Fault]:
     """Return all of a cell that is violated or open; the cell itself where its verdict follows from nothing in it."""
     inside = [*cell.nodes, *(part for part in (cell.robustness, cell.coalitions, cell.claim) if part is not None)]

@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,13 +91,14 @@ def audit(
     if recorded is not None:
         elsewhere = {
             "a scenario": scenario, "--flower": flower, "--seed": seed, "--scheduler": scheduler, "--policy": policy,
-            "--baseline": baseline, "--cell": cell, "--colluders": colluders, "--accepted": accepted,
+            "--baseline": baseline, "--cell": cell, "--colluders": colluders,
         }  # fmt: skip
         if given := [name for name, value in elsewhere.items() if value is not None]:
             raise typer.BadParameter(
                 f"--recorded cannot be combined with {', '.join(given)}: one run was recorded, as it was"
             )
-        _audit_recorded(recorded, out or Path(f"audit-{recorded.resolve().name}"), format, show_private, debug, claim)
+        out = out or Path(f"audit-{recorded.resolve().name}")
+        _audit_recorded(recorded, out, format, show_private, debug, claim, accepted)
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)
     with _errors_shown(debug, lambda: resumable(folder)):
@@ -141,26 +143,31 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _audit_recorded(
-    recording: Path, folder: Path, format: str | None, show_private: bool, debug: bool, claim: Path | None
+    recording: Path,
+    folder: Path,
+    format: str | None,
+    show_private: bool,
+    debug: bool,
+    claim: Path | None,
+    accepted: Path | None,
 ) -> None:
     with _errors_shown(debug):
+        from secmix.auditing.accepted_in_recordings import concluded
         from secmix.auditing.noise.recorded_spending import read_stated
-        from secmix.cli.recorded_audit import as_lines, audited
+        from secmix.cli import job_audit, recorded_audit
         from secmix.recording.nvflare.ends import is_job
+        from secmix.scenario.resolve import read_accepted_in_recording
 
         formats = None if format is None else _listed(format)
         stated = None if claim is None else read_stated(claim)
-        if is_job(recording):
-            from secmix.cli.job_audit import report_of_job
-
-            verdict, lines, files = report_of_job(recording, folder, show_private, formats, stated)
-        else:
-            found, files = audited(recording, folder, show_private, formats, stated)
-            verdict, lines = found.verdict, list(as_lines(found, show_private))
+        entries = [] if accepted is None else read_accepted_in_recording(accepted)
+        kind = job_audit if is_job(recording) else recorded_audit
+        found, files = kind.audited(recording, folder, show_private, formats, stated, entries)
+        judged = concluded(found, entries, date.today())
         with console.printed():
-            for line in [*lines, "", *map(str, files)]:
+            for line in [*kind.as_lines(found, show_private, judged), "", *map(str, files)]:
                 typer.echo(line)
-    raise typer.Exit(STATUS[verdict])
+    raise typer.Exit(STATUS[judged.verdict])
 
 
 @app.command()

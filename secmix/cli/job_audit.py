@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 
+from secmix.auditing.accepted_in_recordings import RecordedConclusion, concluded
 from secmix.auditing.noise.recorded_spending import StatedClaim
 from secmix.auditing.recorded_job import JobAudit, audit_job
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
 from secmix.cli.recorded_audit import command_of, result_in_words, spending, wanted_formats, written
 from secmix.recording.nvflare.ends import read_job
-from secmix.reporting.formats.recorded import Entry, RecordedReport, entries, markdown
+from secmix.reporting.formats.recorded import RecordedReport, Statement, markdown, statements, with_accepted
 from secmix.reporting.release.of_recorded import page_of_job
+from secmix.scenario import AcceptedInRecordingSpec
 
 
 def audited(
@@ -21,6 +24,7 @@ def audited(
     show_private: bool,
     formats: Sequence[str] | None = None,
     stated: StatedClaim | None = None,
+    accepted: Sequence[AcceptedInRecordingSpec] = (),
 ) -> tuple[JobAudit, list[Path]]:
     """Audit the recordings of a job and write it into ``out`` in these formats, by default md, json and html.
 
@@ -33,24 +37,13 @@ def audited(
     found = audit_job(read_job(recording), stated)
     page = page_of_job(found, list(headline(found)), command_of(recording, "release"))
     report = _report(found, show_private, command_of(recording))
-    return found, written(out, wanted, report, as_plain(found, show_private), page)
+    judged = concluded(found, accepted, date.today())
+    return found, written(out, wanted, report, as_plain(found, show_private), page, judged)
 
 
-def report_of_job(
-    recording: Path,
-    out: Path,
-    show_private: bool,
-    formats: Sequence[str] | None,
-    stated: StatedClaim | None = None,
-) -> tuple[str, list[str], list[Path]]:
-    """Audit a recorded job; return the verdict, the lines to print and the files written."""
-    found, places = audited(recording, out, show_private, formats, stated)
-    return found.verdict, list(as_lines(found, show_private)), places
-
-
-def as_lines(found: JobAudit, show_private: bool = False) -> Iterator[str]:
+def as_lines(found: JobAudit, show_private: bool = False, judged: RecordedConclusion | None = None) -> Iterator[str]:
     """Render the report as Markdown."""
-    return markdown(_report(found, show_private))
+    return markdown(with_accepted(_report(found, show_private), judged))
 
 
 def _report(found: JobAudit, show_private: bool = False, command: str = "") -> RecordedReport:
@@ -66,13 +59,13 @@ def _report(found: JobAudit, show_private: bool = False, command: str = "") -> R
         found.verdict,
         tuple(headline(found)),
         (
-            ("Controls that the configuration names", entries(*controls)),
-            ("What the public gets at the end", entries(*result_in_words(found.last))),
+            ("Controls that the configuration names", statements(*controls)),
+            ("What the public gets at the end", statements(*result_in_words(found.last))),
             *((f"What others learn of {client}", _of_client(found, client)) for client in _clients(found)),
-            ("Rows that follow from the messages", tuple(rows) or entries(none)),
+            ("Rows that follow from the messages", tuple(rows) or statements(none)),
             *spending(found.spent),
-            ("This run", entries(*found.remarks)),
-            ("What one run does not show", entries(*found.not_said)),
+            ("This run", statements(*found.remarks)),
+            ("What one run does not show", statements(*found.not_said)),
         ),
         command,
         show_private,
@@ -83,22 +76,22 @@ def _clients(found: JobAudit) -> list[str]:
     return list(dict.fromkeys(each.client for each in found.learned))
 
 
-def _of_client(found: JobAudit, client: str) -> tuple[Entry, ...]:
+def _of_client(found: JobAudit, client: str) -> tuple[Statement, ...]:
     learned = [each for each in found.learned if each.client == client]
     return tuple(
-        Entry(f"{each.party}: {'reads' if each.reads else 'nothing of its messages'}", (*each.reads, *each.knows))
+        Statement(f"{each.party}: {'reads' if each.reads else 'nothing of its messages'}", (*each.reads, *each.knows))
         for each in learned
     )
 
 
-def _rows_in_words(rows: list[JobRow], show_private: bool) -> Entry:
+def _rows_in_words(rows: list[JobRow], show_private: bool) -> Statement:
     """Say of rows that follow in the same way how many they are, and list them if asked for."""
     first, off = rows[0], max(row.error for row in rows)
     exact = "exactly" if not off else f"each within {off:.1g}"
     count = f"{len(rows)} row{'s' * (len(rows) != 1)} of {len(first.row)} numbers, {exact}"
     hidden = "" if show_private else ". Not shown"
     below = tuple(", ".join(f"{value:.6g}" for value in row.row) for row in rows) if show_private else ()
-    return Entry(f"{first.client}: {count}, known to {_names(first.known_to)}: {first.how}{hidden}", below)
+    return Statement(f"{first.client}: {count}, known to {_names(first.known_to)}: {first.how}{hidden}", below)
 
 
 def headline(found: JobAudit) -> Iterator[str]:

@@ -6,18 +6,21 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 from secmix._base import files
+from secmix.auditing.accepted_in_recordings import RecordedConclusion, concluded
 from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spending_in_words, spent_as_stated
 from secmix.auditing.recorded import RecordedAudit, RecordedReading, audit_recording
 from secmix.auditing.released.last_arrays import OPEN, LastArrays
 from secmix.errors import SecmixError
 from secmix.recording import read_recording
-from secmix.reporting.formats.recorded import Entry, RecordedReport, entries, html, markdown
+from secmix.reporting.formats.recorded import RecordedReport, Statement, html, markdown, statements, with_accepted
 from secmix.reporting.formats.release_html import render
-from secmix.reporting.release.of_recorded import page_of_recording
+from secmix.reporting.release.of_recorded import page_of_recording, page_with_accepted
 from secmix.reporting.release.page import ReleasePage
+from secmix.scenario import AcceptedInRecordingSpec
 
 _FORMATS, _RELEASE = ("md", "json", "html"), "release"
 _NAMED = 12
@@ -29,6 +32,7 @@ def audited(
     show_private: bool,
     formats: Sequence[str] | None = None,
     stated: StatedClaim | None = None,
+    accepted: Sequence[AcceptedInRecordingSpec] = (),
 ) -> tuple[RecordedAudit, list[Path]]:
     """Audit the recording and write it into ``out`` in these formats, by default md, json and html; rows if asked for.
 
@@ -45,8 +49,9 @@ def audited(
     found = audit_recording(messages)
     found = replace(found, spent=[] if stated is None else spent_as_stated(messages, stated))
     page = page_of_recording(found, list(headline(found)), _in_words, command_of(recording, _RELEASE))
+    judged = concluded(found, accepted, date.today())
     report = report_of_run(found, show_private, command_of(recording))
-    return found, written(out, wanted, report, as_plain(found, show_private), page)
+    return found, written(out, wanted, report, as_plain(found, show_private), page, judged)
 
 
 def wanted_formats(given: Sequence[str] | None, refusal: str) -> list[str]:
@@ -66,10 +71,17 @@ def wanted_formats(given: Sequence[str] | None, refusal: str) -> list[str]:
 
 
 def written(
-    out: Path, wanted: Sequence[str], report: RecordedReport, plain: Mapping[str, object], page: ReleasePage
+    out: Path,
+    wanted: Sequence[str],
+    report: RecordedReport,
+    plain: Mapping[str, object],
+    page: ReleasePage,
+    judged: RecordedConclusion,
 ) -> list[Path]:
-    """Write a recorded audit and its release page, in the formats that are wanted; return the files."""
+    """Write a recorded audit and its release page, with what is accepted, in the formats that are wanted."""
     contents: dict[Path, str] = {}
+    report, page = with_accepted(report, judged), page_with_accepted(page, judged)
+    plain = {**plain, "conclusion": judged.verdict, "accepted": [each.model_dump() for each in judged.accepted]}
     for each in wanted:
         if each == _RELEASE:
             contents |= {out / "release.html": render(page), out / "release.json": page.to_json()}
@@ -91,9 +103,11 @@ def command_of(recording: Path, format: str | None = None) -> str:
     return shlex.join(["secmix", "audit", "--recorded", str(recording), *named])
 
 
-def as_lines(found: RecordedAudit, show_private: bool = False) -> Iterator[str]:
+def as_lines(
+    found: RecordedAudit, show_private: bool = False, judged: RecordedConclusion | None = None
+) -> Iterator[str]:
     """Render the report as Markdown."""
-    return markdown(report_of_run(found, show_private))
+    return markdown(with_accepted(report_of_run(found, show_private), judged))
 
 
 def report_of_run(found: RecordedAudit, show_private: bool = False, command: str = "") -> RecordedReport:
@@ -109,22 +123,22 @@ def report_of_run(found: RecordedAudit, show_private: bool = False, command: str
         found.verdict,
         (*first, f"{last} Verdicts of one run are *violated* or *inconclusive*."),
         (
-            ("What the public gets at the end", entries(*result_in_words(found.last))),
-            ("Who reads what", entries(*map(_in_words, found.read))),
-            ("Rows that follow from the messages", entries(*(rows or ["none"]))),
-            ("What a coalition could compute", entries(*found.coalitions)),
-            ("What is noticed without reading", entries(*(found.seen or ["nothing"]))),
+            ("What the public gets at the end", statements(*result_in_words(found.last))),
+            ("Who reads what", statements(*map(_in_words, found.read))),
+            ("Rows that follow from the messages", statements(*(rows or ["none"]))),
+            ("What a coalition could compute", statements(*found.coalitions)),
+            ("What is noticed without reading", statements(*(found.seen or ["nothing"]))),
             *spending(found.spent),
-            ("What one run does not show", entries(*found.not_said)),
+            ("What one run does not show", statements(*found.not_said)),
         ),
         command,
         show_private,
     )
 
 
-def spending(spent: Sequence[RecordedSpending]) -> list[tuple[str, tuple[Entry, ...]]]:
+def spending(spent: Sequence[RecordedSpending]) -> list[tuple[str, tuple[Statement, ...]]]:
     """Return the account of epsilon as a part of the report; nothing where there is none."""
-    said = entries(*map(spending_in_words, spent))
+    said = statements(*map(spending_in_words, spent))
     return [("What each spent, on the configuration's word", said)] if said else []
 
 

@@ -8,6 +8,7 @@ combination.
 from secmix.scenario.claim_spec import ClaimSpec, PrivacyTerms, terms_of
 from secmix.scenario.scenario import FEWEST_RUNS, Scenario, faults, from_dict, load, parse, render
 from secmix.scenario.specs import (
+    AcceptedInRecordingSpec,
     AcceptedSpec,
     DataSpec,
     MeasureSpec,
@@ -19,6 +20,7 @@ from secmix.scenario.specs import (
 
 __all__ = [
     "FEWEST_RUNS",
+    "AcceptedInRecordingSpec",
     "AcceptedSpec",
     "ClaimSpec",
     "DataSpec",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -14,8 +14,9 @@ from secmix.errors import ScenarioError, shown
 from secmix.scenario.catalogue import find
 from secmix.scenario.paths import seen_from
 from secmix.scenario.scenario import Scenario, from_dict, parse
-from secmix.scenario.specs import AcceptedSpec, PartSpec, PolicySpec
+from secmix.scenario.specs import AcceptedInRecordingSpec, AcceptedSpec, PartSpec, PolicySpec, Strict
 
+Entry = TypeVar("Entry", bound=Strict)
 AS_IT_WAS_RUN = "scenario.toml"
 """The scenario as it was run, beside the report."""
 
@@ -64,11 +65,20 @@ def read_policy(path: str | Path) -> PolicySpec:
 
 def read_accepted(path: str | Path) -> list[AcceptedSpec]:
     """Read the accepted findings in a TOML file: tables ``[[accepted]]``."""
+    return _read_accepted(path, AcceptedSpec)
+
+
+def read_accepted_in_recording(path: str | Path) -> list[AcceptedInRecordingSpec]:
+    """Read what is accepted of a recorded run from a TOML file: tables ``[[accepted]]``."""
+    return _read_accepted(path, AcceptedInRecordingSpec)
+
+
+def _read_accepted(path: str | Path, kind: type[Entry]) -> list[Entry]:
     entries = _read_table(path, "list of accepted findings").get("accepted")
     if not isinstance(entries, list):
         raise ScenarioError(f"'{path}' holds no [[accepted]]; write one such table a finding")
     with _faults_named(f"the accepted findings of '{path}'", "accepted"):
-        return [AcceptedSpec.model_validate(entry) for entry in entries]
+        return [kind.model_validate(entry) for entry in entries]
 
 
 @contextmanager

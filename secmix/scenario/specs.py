@@ -309,7 +309,52 @@ _NO_LIMITS = ("covers", "delta", "unit", "neighbours")
 """Keys of a policy that say what its limits are about."""
 
 
-class AcceptedSpec(Strict):
+class _Acceptance(Strict):
+    """Why something is accepted, by whom and until when."""
+
+    reason: str = Field(min_length=1, description="Why it is accepted, for who reads the report")
+    by: str | None = Field(None, min_length=1, description="Who accepts it; a board asks for a name or a role")
+    until: date = Field(description="Last day on which it is accepted")
+
+    @field_validator("until", mode="before")
+    @classmethod
+    def _as_written(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            with suppress(ValueError):  # from report.json
+                return date.fromisoformat(value)
+        return value
+
+
+class AcceptedInRecordingSpec(_Acceptance):
+    """Findings of a recorded run that somebody accepts: they are shown, and do not count meanwhile.
+
+    Attributes
+    ----------
+    rows_of : list of str
+        Clients, as the report calls them ("site-1", "node 0"), whose rows follow from the messages.
+    control : str
+        Class of a filter that did not act.
+    result : bool
+        Whether it is accepted that the released result gives rows away.
+    leaves_open : bool
+        Whether it is accepted that one run clears nobody: without it a run is inconclusive at best.
+    """
+
+    rows_of: list[str] | None = Field(None, min_length=1)
+    control: str | None = Field(None, min_length=1)
+    result: bool = False
+    leaves_open: bool = False
+
+    @model_validator(mode="after")
+    def _something(self) -> AcceptedInRecordingSpec:
+        if self.rows_of is None and self.control is None and not self.result and not self.leaves_open:
+            raise ValueError(
+                'give rows_of, such as ["site-1"], control, result = true or leaves_open = true: what is accepted'
+            )
+        return self
+
+
+class AcceptedSpec(_Acceptance):
     """Findings that somebody accepts, for a reason and until a day: they are shown, and do not count meanwhile.
 
     What is worse than what was accepted counts: a node accepted as *partly leaked* counts once it is *revealed*.
@@ -322,17 +367,6 @@ class AcceptedSpec(Strict):
         None, description="The worst standing that is accepted of these nodes"
     )
     robustness: bool = Field(False, description="Whether what colluders can do to the result is accepted too")
-    reason: str = Field(min_length=1, description="Why it is accepted, for who reads the report")
-    by: str | None = Field(None, min_length=1, description="Who accepts it; a board asks for a name or a role")
-    until: date = Field(description="Last day on which it is accepted")
-
-    @field_validator("until", mode="before")
-    @classmethod
-    def _as_written(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            with suppress(ValueError):  # from report.json
-                return date.fromisoformat(value)
-        return value
 
     @model_validator(mode="after")
     def _something(self) -> AcceptedSpec:

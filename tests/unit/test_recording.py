@@ -27,7 +27,7 @@ from secmix.cli.recorded_audit import as_lines, as_plain, audited
 from secmix.errors import DataError, SecmixError
 from secmix.recording import Recorder, Recording, faults_of_recording, read_recording
 from secmix.recording.format import ROLES, as_text, faults_of_line, json_schema, published
-from secmix.reporting.formats.recorded import Entry, RecordedReport
+from secmix.reporting.formats.recorded import RecordedReport, Statement
 from secmix.reporting.formats.recorded import html as page_of
 from secmix.transcript import SERVER
 
@@ -483,7 +483,7 @@ def test_the_page_says_what_the_lines_do_and_runs_nothing(tmp_path):
 
 def test_names_of_a_hostile_recording_are_text():
     hostile = "<script>alert(1)</script>\x1b **x**"
-    report = RecordedReport("it", "inconclusive", (hostile,), ((hostile, (Entry(hostile, (hostile,)),)),), hostile)
+    report = RecordedReport("it", "inconclusive", (hostile,), ((hostile, (Statement(hostile, (hostile,)),)),), hostile)
     page = page_of(report)
     assert "<script" not in page
     assert "\x1b" not in page

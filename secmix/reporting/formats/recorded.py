@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 
-from secmix.auditing.report import Verdict
+from secmix.auditing.accepted_in_recordings import RecordedConclusion
+from secmix.auditing.report import Conclusion
 from secmix.reporting import words
 
 _BOLD, _ITALIC = re.compile(r"\*\*(.+?)\*\*"), re.compile(r"\*(.+?)\*")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Statement:
     """A line of a part, and the lines below it."""
 
     text: str
@@ -28,10 +29,10 @@ class RecordedReport:
     Attributes
     ----------
     title : str
-    verdict : Verdict
+    verdict : Conclusion
     lead : tuple of str
         What decides, the most important first; ``*`` and ``**`` stand for emphasis.
-    parts : tuple of (heading, entries)
+    parts : tuple of (heading, statements)
     command : str
         Makes the report again.
     private : bool
@@ -39,16 +40,30 @@ class RecordedReport:
     """
 
     title: str
-    verdict: Verdict
+    verdict: Conclusion
     lead: tuple[str, ...]
-    parts: tuple[tuple[str, tuple[Entry, ...]], ...]
+    parts: tuple[tuple[str, tuple[Statement, ...]], ...]
     command: str = ""
     private: bool = False
 
 
-def entries(*texts: str) -> tuple[Entry, ...]:
-    """Make entries with nothing below them."""
-    return tuple(Entry(text) for text in texts)
+def statements(*texts: str) -> tuple[Statement, ...]:
+    """Make statements with nothing below them."""
+    return tuple(Statement(text) for text in texts)
+
+
+def with_accepted(report: RecordedReport, judged: RecordedConclusion | None) -> RecordedReport:
+    """Return the report with its conclusion and what somebody accepts; as it is where nobody does."""
+    if judged is None or not judged.accepted:
+        return report
+    said = [
+        f"{entry.what}: {entry.reason} ({f'by {entry.by} ' if entry.by else ''}until {entry.until}"
+        f"{', which is over: it counts again' if entry.ended else ''})"
+        for entry in judged.accepted
+    ]
+    lead = (judged.sentence,) * bool(judged.sentence) + report.lead
+    parts = (("What somebody accepts", statements(*said)), *report.parts)
+    return replace(report, verdict=judged.verdict, lead=lead, parts=parts)
 
 
 def markdown(report: RecordedReport) -> Iterator[str]:

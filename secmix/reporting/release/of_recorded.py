@@ -6,11 +6,12 @@ last arrays, is *not tried* where the recording has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from secmix.auditing import decide
+from secmix.auditing.accepted_in_recordings import RecordedConclusion, RecordedFault
 from secmix.auditing.recorded import RecordedAudit, RecordedReading
 from secmix.auditing.recorded_job import JobAudit
 from secmix.auditing.recorded_job.audit import LISTENER
@@ -24,12 +25,14 @@ from secmix.reporting.release.questions import (
     machine_record,
     of_the_organisation,
     question,
+    responsible,
     stepwise,
     trusted,
     unanswered,
 )
 
 _ACTED: dict[str, Any] = {"in force": "acted", "violated": "did not act", "unclear": "not shown"}
+_RESULT, _SENT = "What is released at the end", "What {} sends"
 _SOUGHT = "rows that follow from the messages, with certainty"
 _OPEN = "how much the messages tell beyond what was found: one run never shows that"
 _SERVER, _OUTSIDER = "the server", "an outsider"
@@ -41,6 +44,37 @@ def page_of_job(found: JobAudit, sentences: Sequence[str], command: str) -> Rele
     outputs = [_of_client(found, client, clients) for client in clients]
     outputs.insert(0, _result(found.last))
     return _page("A recorded job of NVFlare", found.verdict, sentences, found.remarks, outputs, found.not_said, command)
+
+
+def page_with_accepted(page: ReleasePage, judged: RecordedConclusion) -> ReleasePage:
+    """Return the page with what somebody accepts of a recorded run, and the conclusion without it."""
+    if not judged.accepted:
+        return page
+    asked = responsible(judged.accepted)
+    return page.model_copy(
+        update={
+            "verdict": judged.verdict,
+            "sentence": " ".join([judged.sentence.replace("**", ""), page.sentence]).strip(),
+            "accepted": list(judged.accepted),
+            "outputs": [_output_with_accepted(output, judged.reasons) for output in page.outputs],
+            "questions": [asked if each.section == asked.section else each for each in page.questions],
+        }
+    )
+
+
+def _output_with_accepted(output: Output, reasons: Mapping[RecordedFault, str]) -> Output:
+    """Put reasons where they belong: to readers that know rows of the client, or of the result."""
+    mine = [
+        reason
+        for fault, reason in reasons.items()
+        if (fault.kind == "result" and output.name == _RESULT)
+        or (fault.kind == "rows" and output.name == _SENT.format(fault.whom))
+    ]
+    readers = [
+        reader.model_copy(update={"accepted": mine}) if reader.verdict == "violated" else reader
+        for reader in output.readers
+    ]
+    return output.model_copy(update={"readers": readers})
 
 
 def _of_client(found: JobAudit, client: str, clients: Sequence[str]) -> Output:
@@ -100,7 +134,7 @@ def _result(last: LastArrays) -> Output:
     """Return what leaves at the end, with the public as its reader."""
     verdict: Verdict = "violated" if last.rows else "inconclusive"
     return Output(
-        name="What is released at the end",
+        name=_RESULT,
         what=last.what[:1].upper() + last.what[1:] or "No model was sent that the recording has",
         verdict=verdict,
         readers=[_public(last, verdict)],
@@ -130,7 +164,7 @@ def _public(last: LastArrays, verdict: Verdict) -> Reader:
 def _output(client: str, readers: Sequence[Reader], violated: bool, controls: list[ReleaseControl]) -> Output:
     verdicts = [reader.verdict for reader in readers if reader.verdict != "not tried"]
     return Output(
-        name=f"What {client} sends",
+        name=_SENT.format(client),
         what="Its messages, and through them the model or statistic that is made of them",
         verdict=decide.worst([*verdicts, "violated" if violated else "inconclusive"]),
         readers=list(readers),
@@ -168,7 +202,7 @@ def _questions(outputs: Sequence[Output]) -> list[Question]:
         _memory(outputs),
         controlled(outputs),
         of_the_organisation(),
-        unanswered("responsible", "An audit of a recorded run takes no accepted findings."),
+        responsible([]),
         question("basis", "answered in part", [
             "A row counts as known where it follows with certainty, and a filter as not acting where it broke its law. "
             "One run clears nobody."

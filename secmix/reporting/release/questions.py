@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from secmix.auditing.released.membership import NAME as MEMBERSHIP
-from secmix.auditing.report import FAULTS, PrivacyClaim, Report
+from secmix.auditing.report import FAULTS, Acceptance, PrivacyClaim, Report
 from secmix.estimators.membership import RATE
 from secmix.reporting import words
 from secmix.reporting.release.page import NOT_ANSWERED, Output, Question, Status
@@ -93,7 +93,7 @@ def questions_of_report(report: Report, outputs: Sequence[Output]) -> list[Quest
         _memory(report),
         controlled(outputs),
         of_the_organisation(),
-        _responsible(report),
+        responsible(report.accepted),
         _basis(report),
         machine_record(),
         _unit(report),
@@ -128,13 +128,14 @@ def _memory(report: Report) -> Question:
     return question("memory", "answered in part", [*found, alone])
 
 
-def _responsible(report: Report) -> Question:
-    if not report.accepted:
+def responsible(accepted: Sequence[Acceptance]) -> Question:
+    """Say who accepts what until when."""
+    if not accepted:
         return unanswered("responsible", "Nobody has accepted any finding of this audit.")
     return question("responsible", "answered in part", [
         f"{entry.by or 'nobody named'} {'accepted' if entry.ended else 'accepts'} {entry.what} of {entry.protocol} "
         f"against {entry.adversary} until {entry.until}{', which is over' if entry.ended else ''}: {entry.reason}"
-        for entry in report.accepted
+        for entry in accepted
     ])  # fmt: skip
 
 

@@ -1,0 +1,123 @@
+"""Apply accepted findings to a recorded run: what somebody accepts until a day does not count for its conclusion.
+
+The audit keeps its own verdict, and everything stays in the report. One run clears nobody, so that without violations
+it is *inconclusive*; where that is accepted too, nothing counts, and the conclusion is *no worse*.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from secmix.auditing import decide
+from secmix.auditing.recorded import RecordedAudit
+from secmix.auditing.recorded_job import JobAudit
+from secmix.auditing.report import Acceptance, Conclusion, Verdict
+from secmix.errors import brief
+from secmix.scenario import AcceptedInRecordingSpec
+
+_log = logging.getLogger("secmix")
+RESULT = "the released result"
+OPEN = "what one run leaves open"
+
+
+@dataclass(frozen=True)
+class RecordedFault:
+    """Something that counts against a recorded run: of ``whom``, a client, a filter, or the result."""
+
+    kind: Literal["rows", "control", "result", "open"]
+    whom: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it is in the audit's own words."""
+        return "inconclusive" if self.kind == "open" else "violated"
+
+
+@dataclass(frozen=True)
+class RecordedConclusion:
+    """Conclusion on a recorded run.
+
+    Attributes
+    ----------
+    verdict : Conclusion
+    accepted : tuple of Acceptance
+        Those that name something of this run, ended ones too.
+    reasons : dict of RecordedFault to str
+        Why and until when a fault is accepted, of those that are.
+    sentence : str
+        What is accepted, for the head of the report; empty if nothing is.
+    """
+
+    verdict: Conclusion
+    accepted: tuple[Acceptance, ...]
+    reasons: dict[RecordedFault, str]
+    sentence: str = ""
+
+
+def faults_of(found: RecordedAudit | JobAudit) -> list[RecordedFault]:
+    """List what counts against a recorded run; what it leaves open comes last, and is always there."""
+    if isinstance(found, JobAudit):
+        rows = [row.client for row in found.rows]
+        controls = [control.name for control in found.controls if control.outcome == "violated"]
+    else:
+        rows, controls = [f"node {known.node}" for known in found.rows], []
+    faults = [RecordedFault("control", name) for name in dict.fromkeys(controls)]
+    faults += [RecordedFault("rows", client) for client in dict.fromkeys(rows)]
+    faults += [RecordedFault("result", RESULT)] * bool(found.last.rows)
+    return [*faults, RecordedFault("open", OPEN)]
+
+
+def concluded(
+    found: RecordedAudit | JobAudit, entries: Sequence[AcceptedInRecordingSpec], today: date | None = None
+) -> RecordedConclusion:
+    """Return the conclusion on a recorded run, of which ``entries`` are accepted; none has ended without ``today``."""
+    faults, reasons, said = faults_of(found), dict[RecordedFault, str](), list[Acceptance]()
+    for entry in entries:
+        named = [fault for fault in faults if _names(entry, fault)]
+        if not named:
+            _log.warning("%s", brief(f"an accepted finding is none of this recording: {_what(entry)}"))
+            continue
+        ended = today is not None and today > entry.until
+        said.append(_acceptance(entry, ended))
+        if not ended:
+            by = f"by {entry.by} " if entry.by else ""
+            reasons |= dict.fromkeys(named, brief(f"{entry.reason} ({by}until {entry.until})"))
+    verdict = decide.of_recording(fault.verdict for fault in faults if fault not in reasons)
+    if not reasons:
+        return RecordedConclusion(verdict, tuple(said), {})
+    until = min(acceptance.until for acceptance in said if not acceptance.ended)
+    whom = ", ".join(dict.fromkeys(fault.whom for fault in reasons))
+    sentence = f"**Accepted, the first until {until}: {whom}.** Without that it is {found.verdict}."
+    return RecordedConclusion(verdict, tuple(said), reasons, sentence)
+
+
+def _names(entry: AcceptedInRecordingSpec, fault: RecordedFault) -> bool:
+    return {
+        "rows": fault.whom in (entry.rows_of or ()),
+        "control": fault.whom == entry.control,
+        "result": entry.result,
+        "open": entry.leaves_open,
+    }[fault.kind]
+
+
+def _what(entry: AcceptedInRecordingSpec) -> str:
+    parts = [f"rows of {client}" for client in entry.rows_of or ()]
+    parts += [f"{entry.control}, which did not act"] * (entry.control is not None)
+    parts += ["rows that the released result gives away"] * entry.result + [OPEN] * entry.leaves_open
+    return " and ".join(parts)
+
+
+def _acceptance(entry: AcceptedInRecordingSpec, ended: bool) -> Acceptance:
+    return Acceptance(
+        protocol="the recorded run",
+        adversary="whoever reads it",
+        what=_what(entry),
+        reason=entry.reason,
+        by=entry.by,
+        until=str(entry.until),
+        ended=ended,
+    )
