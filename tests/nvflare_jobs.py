@@ -66,6 +66,83 @@ while flare.is_running():
     flare.send(flare.FLModel(params=params, metrics={"metrics": 0.0}, meta={"NUM_STEPS_CURRENT_ROUND": len(x)}))
 """
 
+ENCRYPTED = """
+import json
+
+import numpy as np
+
+from nvflare.apis.dxo import from_shareable
+from nvflare.apis.fl_component import FLComponent
+from nvflare.app_common.abstract.model import make_model_learnable
+from nvflare.app_common.abstract.model_persistor import ModelPersistor
+from nvflare.app_common.np.np_trainer import NPTrainer
+from nvflare.fuel.sec.security_content_service import SecurityContentManager, SecurityContentService
+
+
+class Keys(FLComponent):
+    # Hands over the contexts that a provisioned site has in its startup kit.
+    def __init__(self, folder):
+        super().__init__()
+        SecurityContentService.content_folder = folder
+        SecurityContentService.security_content_manager = SecurityContentManager(folder)
+
+
+class Persistor(ModelPersistor):
+    # Starts from a model that everybody knows; what comes of it stays encrypted.
+    def load_model(self, fl_ctx):
+        return make_model_learnable({"numpy_key": np.arange(6.0)}, {})
+
+    def save_model(self, model, fl_ctx):
+        pass
+
+
+class Trainer(NPTrainer):
+    # NVFlare's decryptor leaves lists.
+    def execute(self, task_name, shareable, fl_ctx, abort_signal):
+        dxo = from_shareable(shareable)
+        dxo.data = {name: np.array(numbers) for name, numbers in dxo.data.items()}
+        trained = super().execute(task_name, dxo.update_shareable(shareable), fl_ctx, abort_signal)
+        self.log_info(fl_ctx, "LOGGED " + json.dumps({"numpy_key": from_shareable(trained).data["numpy_key"].tolist()}))
+        return trained
+"""
+
+
+def encrypted(folder: Path) -> Path:
+    """FedAvg of a NumPy model under CKKS, from the clients' encryptors to their decryptors."""
+    import tenseal
+
+    keys, he = folder / "keys", "nvflare.app_opt.he"
+    keys.mkdir(parents=True)
+    kind = {"encryption_type": tenseal.ENCRYPTION_TYPE.SYMMETRIC, "coeff_mod_bit_sizes": [60, 40, 40]}
+    context = tenseal.context(tenseal.SCHEME_TYPE.CKKS, 8192, **kind)
+    context.global_scale = 2**40
+    for name, secret in (("client", True), ("server", False)):
+        (keys / f"{name}_context.tenseal").write_bytes(context.serialize(save_secret_key=secret))
+    key = {"id": "keys", "path": "he_job.Keys", "args": {"folder": str(keys)}}
+    controller = {
+        **{"min_clients": 2, "num_rounds": 2, "wait_time_after_min_received": 0, "train_timeout": 0},
+        **{"persistor_id": "persistor", "shareable_generator_id": "generator", "aggregator_id": "aggregator"},
+    }
+    workflow = {"id": "sag", "path": f"{PLAIN}.workflows.scatter_and_gather.ScatterAndGather", "args": controller}
+    aggregator = "intime_accumulate_model_aggregator.HEInTimeAccumulateWeightedAggregator"
+    summed = {"expected_data_kind": "WEIGHTS", "weigh_by_local_iter": False}
+    components = {
+        "persistor": ("he_job.Persistor", {}),
+        "generator": (f"{he}.model_shareable_generator.HEModelShareableGenerator", {}),
+        "aggregator": (f"{he}.{aggregator}", summed),
+    }
+    parts = [{"id": name, "path": path, "args": args} for name, (path, args) in components.items()]
+    filters = {
+        f"task_{chain}_filters": [{"tasks": ["train"], "filters": [{"path": f"{he}.model_{name}", "args": {}}]}]
+        for chain, name in (("result", "encryptor.HEModelEncryptor"), ("data", "decryptor.HEModelDecryptor"))
+    }
+    trainer = {"tasks": ["train"], "executor": {"path": "he_job.Trainer", "args": {"sleep_time": 0}}}
+    server = {"workflows": [workflow], "components": [key, *parts]}
+    job = written(folder / "encrypted", server, {"executors": [trainer], "components": [key], **filters})
+    (job / "app" / "custom").mkdir()
+    (job / "app" / "custom" / "he_job.py").write_text(ENCRYPTED)
+    return job
+
 
 def linear(folder: Path, tasks: dict[str, list[str]]) -> Path:
     """FedAvg of scikit-learn's logistic regression; ``tasks`` are those of each client's SVTPrivacy."""

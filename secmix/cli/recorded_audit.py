@@ -146,6 +146,8 @@ def result_in_words(last: LastArrays) -> list[str]:
     """Say what the public gets, what follows from it and what was not tried; of a recording without models nothing."""
     if not last.what:
         return ["no model was sent that the recording has: what is released is not known"]
+    if not last.readable:
+        return [last.what, "nothing was looked for: what is released once it is decrypted is not known"]
     found = [*last.rows, *last.copies] or ["no row was found in it"]
     return [last.what, *found, OPEN]
 

@@ -190,3 +190,30 @@ def test_recording_takes_less_than_a_tenth_more(jobs):
     with_it, without = jobs.seconds["linear-workspace"], jobs.seconds["unrecorded"]
     print(f"\nprocessor time: recorded {with_it:.2f} s, unrecorded {without:.2f} s ({with_it / without - 1:+.1%})")
     assert with_it < 1.1 * without
+
+
+def test_a_job_that_is_encrypted_from_end_to_end_is_opaque_and_its_client_reads_it_by_its_key(tmp_path):
+    tenseal = pytest.importorskip("tenseal", reason="TenSEAL is not installed")
+    place = tmp_path / "recording"
+    status, _ = nvflare_jobs.ended(nvflare_jobs.recorded(nvflare_jobs.encrypted(tmp_path / "job"), place))
+    assert status == 0, place.with_suffix(".log").read_text()[-3000:]
+    job = read_job(place)
+    found = audit_job(job)
+    outcomes = {control.name: control.outcome for control in found.controls}
+    assert outcomes["HEModelEncryptor"] == "in force"
+    assert (found.verdict, found.rows, job.changed) == ("inconclusive", [], ())
+    context = tenseal.context_from((tmp_path / "job" / "keys" / "client_context.tenseal").read_bytes())
+    for site in ("site-1", "site-2"):
+        said, sent = nvflare_jobs.logged(place.with_name("recording-workspace"), site), results(job, site)
+        assert len(said) == len(sent) == 2
+        for logged, message in zip(said, sent, strict=True):
+            assert message.opaque == {"weights/numpy_key"}
+            numbers = tenseal.ckks_vector_from(context, message.arrays["weights/numpy_key"].tobytes()).decrypt()
+            assert_allclose(numbers, logged["numpy_key"], atol=1e-5)  # weighted by one step
+            written = b"".join(each.read_bytes() for each in (place / site).iterdir())
+            assert np.array(logged["numpy_key"]).tobytes() not in written
+    second = [m for m in job.messages if not m.reply and m.task == "train" and m.tag == "round 1"]
+    assert len(second) == 2
+    assert all(m.opaque for m in second)
+    assert not found.last.readable
+    assert any("opaque to who lacks the key" in line for line in as_lines(found))

@@ -21,7 +21,7 @@ def result_of_job(job: JobRecording, rows: Sequence[JobRow]) -> LastArrays:
     last = tasks[-1]
     title = f"the last arrays that {last.sender} sent, in {last.title} ({last.tag})"
     if not last.readable:
-        return LastArrays(f"{title}: bytes that are opaque to who lacks the key")
+        return LastArrays(f"{title}: bytes that are opaque to who lacks the key", readable=False)
     arrays = {path: np.asarray(numbers) for path, numbers in last.readable.items()}
     known = [(row.client, row.row, row.error, row.how) for row in rows]
     certain = {row.row.tobytes() for row in rows}

@@ -39,11 +39,14 @@ class LastArrays:
         Rows that stand in them: whose, of how many numbers, and how they are known.
     copies : list of str
         Arrays that are what one participant sent.
+    readable : bool
+        Whether anything could be looked for in them.
     """
 
     what: str = ""
     rows: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    readable: bool = True
 
 
 def last_arrays(

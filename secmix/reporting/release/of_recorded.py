@@ -143,9 +143,9 @@ def _result(last: LastArrays) -> Output:
 
 
 def _public(last: LastArrays, verdict: Verdict) -> Reader:
-    if not last.what:
+    if not last.what or not last.readable:
         return untried_public(
-            "The model or statistic that is released; this recording has none.",
+            last.what or "The model or statistic that is released; this recording has none.",
             ["Whether the released model tells of single rows: no attack on it alone was tried."],
         )
     return Reader(
