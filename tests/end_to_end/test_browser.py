@@ -184,3 +184,29 @@ def test_the_release_page_cuts_nothing_at_the_width_of_a4_and_asks_nobody(tmp_pa
     assert right <= width
     assert overflow <= 0
     assert "evil.example" not in asked_for(path, tmp_path)
+
+
+@pytest.mark.build
+def test_the_page_of_a_recorded_run_opens_asks_nobody_and_prints(tmp_path: Path) -> None:
+    from secmix.reporting.formats.recorded import RecordedReport, html, statements
+
+    long = "weights_of_a_layer_" * 12
+    parts = tuple((f"{long}{k}", statements(long, f"{long} <img src=//evil.example/x>")) for k in range(3))
+    page = tmp_path / "recorded.html"
+    page.write_text(
+        html(RecordedReport(long, "violated", (f"**{long}**",), parts, "secmix audit --recorded it")), "utf-8"
+    )
+    assert "recorded.json" in browse(page, tmp_path, "--dump-dom")
+    assert "evil.example" not in asked_for(page, tmp_path)
+    pdf = tmp_path / "recorded.pdf"
+    browse(page, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}")
+    assert pdf.read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.build
+def test_the_release_page_becomes_a_pdf(tmp_path: Path) -> None:
+    path, _ = write(_unit().make(), tmp_path, ["release"])
+    pdf = tmp_path / "release.pdf"
+    browse(path, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}")
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) >= 2

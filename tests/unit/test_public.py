@@ -20,6 +20,7 @@ from secmix.errors import ScenarioError
 from secmix.estimators.membership import RATE
 from secmix.mixture import Mixture
 from secmix.network import Network
+from secmix.privacy import gaussian_epsilon
 from secmix.protocols import DistributedEM, FederatedPCA, FederatedRegression, SecureSum
 from secmix.protocols.collaboration import run_by_run
 from secmix.protocols.released import RELEASED, FittedMixture, Released
@@ -152,6 +153,24 @@ def test_nothing_clears_the_public_whatever_is_allowed():
     assert report.verdict == "inconclusive"
     assert {node.verdict for node in report.cells[0].nodes} == {"inconclusive"}
     assert "accuse and never clear" in report.cells[0].nodes[0].why
+
+
+class NoisyMean(MeanOfRows):
+    """The mean of rows shortened to length 1, with Gaussian noise: a row exchanged moves it by 2/n at most."""
+
+    def collaborate(self, parts, network, rng, *, channel):
+        short = [part / np.maximum(np.linalg.norm(part, axis=2, keepdims=True), 1.0) for part in parts]
+        return super().collaborate(short, network, rng, channel=channel)
+
+
+def test_a_result_with_noise_of_proven_epsilon_tells_no_more_than_that():
+    delta, knowing = 1e-5, PublicReader(knows=[0, 2])  # all other rows are known: the strongest public
+    most = np.exp(gaussian_epsilon(2 / 3 / 0.8, delta)) * RATE + delta
+    lows = []
+    for noise in (0.8, 0.008):
+        (finding,) = [f for f in audited(NoisyMean(noise), knowing).findings if f.evidence == "membership"]
+        lows.append(finding.low or 0.0)
+    assert lows[0] <= most < 0.5 < lows[1]
 
 
 def test_a_limit_on_membership_is_asked_of_the_public_alone():

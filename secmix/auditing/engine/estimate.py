@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from secmix.auditing.evidence.interface import installed
+from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.unequal import are_unequal
+from secmix.protocols.released import Released
 from secmix.scenario import FEWEST_RUNS, Scenario
 
 _LEAST = 2.0  # seconds of any cell
@@ -35,7 +37,8 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float)
     """Estimate one cell, of which a trial of one run took ``trial`` seconds."""
     base = _BASE + _BLOCKS * cell.message_limit
     if isinstance(setup, CollaborationSetup):  # its runs are made one after the other
-        return CostEstimate(_LEAST + trial * cell.runs, base)
+        shadows = cell.measure.work(MOST_RUNS) if isinstance(setup.protocol, Released) else 0
+        return CostEstimate(_LEAST + trial * (cell.runs + shadows), base)
     summed = _numbers_summed(cell, setup)
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
     seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED

@@ -32,6 +32,8 @@ from secmix.transcript import Channel
 NAME = "membership"
 _RUNS, _KINDS = 4000, 4  # runs of one kind: without the row, or with it at one of so many nodes less one
 _MESSAGES = 400_000  # of all runs
+MOST_RUNS = _KINDS * _RUNS
+"""Runs of all kinds of a usual audit, where their messages allow so many."""
 _ALIKE = 1e-6  # of the largest number: results of nodes that differ by less are one result
 _NUMBERS = 5000  # of the results of all nodes, above which a node's own is read alone
 _LARGEST = 1e100  # its square is finite
