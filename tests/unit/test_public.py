@@ -217,3 +217,14 @@ def test_what_is_advised_against_the_public_is_not_to_encrypt():
     report = audited(MeanOfRows(), PublicReader(knows=[0, 2]), policy={"max_revealed_nodes": 0})
     (said,) = report.cells[0].advice
     assert "before it is released" in said
+
+
+def test_who_would_collude_is_not_asked_of_a_result():
+    scenario = {
+        "network": {"kind": "complete", "nodes": 3},
+        "data": {"name": "wine", "features": 2},
+        "protocol": {"name": "secure_sum"},
+        "adversary": {"name": "public"},
+    }
+    (reason,) = {node.colluders.reason for node in secmix.exposure(scenario).nodes}
+    assert "reads the released result alone" in reason

@@ -12,7 +12,7 @@ from secmix.auditing.evidence.interface import installed
 from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.unequal import are_unequal
-from secmix.protocols.released import Released
+from secmix.protocols.released import FittedMixture, Released
 from secmix.scenario import FEWEST_RUNS, Scenario
 
 _LEAST = 2.0  # seconds of any cell
@@ -37,7 +37,10 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float)
     """Estimate one cell, of which a trial of one run took ``trial`` seconds."""
     base = _BASE + _BLOCKS * cell.message_limit
     if isinstance(setup, CollaborationSetup):  # its runs are made one after the other
-        shadows = cell.measure.work(MOST_RUNS) if isinstance(setup.protocol, Released) else 0
+        released = setup.protocol.inner if isinstance(setup.protocol, Released) else None
+        # Distributed EM makes many runs at once.
+        by_one = released is not None and not isinstance(released, FittedMixture)
+        shadows = cell.measure.work(MOST_RUNS) if by_one else 0
         return CostEstimate(_LEAST + trial * (cell.runs + shadows), base)
     summed = _numbers_summed(cell, setup)
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT

@@ -28,6 +28,7 @@ from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols import Defences, Plain
 from secmix.protocols.interfaces import SumTraits
+from secmix.protocols.released import Released
 from secmix.scenario import PartSpec, Scenario
 from secmix.transcript import SERVER
 
@@ -53,6 +54,8 @@ def exposure_of(
     sealed = isinstance(setup, SumSetup) and SumTraits.of(setup.protocol).cipher(setup.network) is not None
     if sealed or isinstance(setup, CollaborationSetup):
         reason = f"'{cell.protocol.title}' is no sum: what its messages tell together is not known exactly"
+        if isinstance(setup.protocol, Released):
+            reason = "the scenario's adversary reads the released result alone: name another to ask who would collude"
         if sealed:
             reason = f"'{cell.protocol.title}' seals words: what seals them is tried for one adversary, in an audit"
         nothing = Least("inconclusive", None, None, 0.0, reason=reason)
