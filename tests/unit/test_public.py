@@ -228,3 +228,24 @@ def test_who_would_collude_is_not_asked_of_a_result():
     }
     (reason,) = {node.colluders.reason for node in secmix.exposure(scenario).nodes}
     assert "reads the released result alone" in reason
+
+
+class OwnMeans:
+    """Every node ends with the mean of its own rows, many times over: results differ from node to node."""
+
+    copies = 900
+
+    def collaborate(self, parts, network, rng, *, channel):
+        means = np.stack([part.mean(axis=1) for part in parts], axis=1)
+        return np.tile(means, (1, 1, self.copies))
+
+    def error(self, results, reference):
+        return np.abs(results - reference).max(axis=(1, 2))
+
+
+def test_long_results_of_nodes_are_compared_with_those_of_the_same_node():
+    groups = {"name": "wine", "features": 2, "rows_per_node": [40, 2, 2]}
+    report = audited(OwnMeans(), data=groups, measure={"evidence": ["reconstruction"], "effort": "quick"})
+    lows = {f.node: f.low or 0.0 for f in report.findings if f.evidence == "membership"}
+    # A row of forty hardly shows and one of two does; means of two told from those of forty would always be.
+    assert lows[0] < 0.1 < lows[1] < 0.6

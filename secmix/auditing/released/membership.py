@@ -100,12 +100,16 @@ class _Shadows:
 
     def __init__(self, case: CellContext, least: int) -> None:
         self.case, self.setup = case, case.setup
-        self.drawn: dict[int, Array] = {}
+        self.drawn: dict[tuple[int, int | None], Array] = {}
         channel, rng = Channel(), stream(case.cell.seed, NAME, "one run")
         self.known = self.setup.sample_rows(1, rng)  # rows of the nodes that the public knows do not change
         results = self._call([part.copy() for part in self.known], rng, channel)
         apart = np.abs(results - results[:, :1]).max(initial=0.0)
-        self.one = bool(apart <= _ALIKE * np.abs(results).max(initial=0.0)) or results.size > _NUMBERS
+        self.one = bool(apart <= _ALIKE * np.abs(results).max(initial=0.0))
+        self.own = not self.one and results.size > _NUMBERS
+        known = {row.tobytes() for node in self.setup.corrupt for row in self.known[node][0]}
+        free = [k for k, row in enumerate(self.setup.rows) if row.tobytes() not in known]
+        self.free = np.array(free, dtype=np.intp)  # what nodes that are not known may get
         self.block = fitting(case.cell, channel.transcript, 1)
         calls = _MESSAGES // max(channel.transcript.messages, 1)
         self.nodes = min(calls // least - 1, _KINDS - 1, len(self.setup.asked))
@@ -119,9 +123,10 @@ class _Shadows:
     def of(self, node: int) -> tuple[Array, Array]:
         """Return released numbers (runs, p) with a row of ``node`` and without it."""
         row = self._farthest(node)
-        if row not in self.drawn:
-            self.drawn[row] = self._results(node, row, with_it=False)
-        return self._results(node, row, with_it=True), self.drawn[row]
+        key = row, node if self.own else None
+        if key not in self.drawn:
+            self.drawn[key] = self._results(node, row, with_it=False)
+        return self._results(node, row, with_it=True), self.drawn[key]
 
     def _farthest(self, node: int) -> int:
         """Find the row that the node may have and that lies farthest from the mean of all, in their covariance."""
@@ -129,11 +134,11 @@ class _Shadows:
         off = rows - rows.mean(axis=0)
         inverse = np.linalg.pinv(np.atleast_2d(np.cov(rows, rowvar=False)))
         far = np.einsum("ij,jk,ik->i", off, inverse, off)
-        own = np.arange(len(rows)) if self.setup.groups is None else self.setup.groups[node]
+        own = self.free if self.setup.groups is None else self.setup.groups[node]
         return int(own[np.argmax(far[own])])
 
     def _results(self, node: int, row: int, *, with_it: bool) -> Array:
-        rng = stream(self.case.cell.seed, NAME, row, *([node] if with_it else []))
+        rng = stream(self.case.cell.seed, NAME, row, *([node] if with_it or self.own else []), with_it)
         done: list[Array] = []
         for begin in range(0, self.runs, self.block):
             runs = min(self.block, self.runs - begin)
@@ -141,32 +146,35 @@ class _Shadows:
             if with_it:
                 parts[node][:, 0] = self.setup.rows[row]
             results = self._call(parts, rng, Channel(record=False))
-            read = results[:, node] if self.one else results.reshape(runs, -1)
+            read = results[:, node] if self.one or self.own else results.reshape(runs, -1)
             done.append(np.clip(np.nan_to_num(read), -_LARGEST, _LARGEST))
         return np.concatenate(done)
 
     def _rows(self, row: int, runs: int, rng: np.random.Generator) -> list[Array]:
         """Deal rows (runs, N_i, d) to all nodes, ``row`` to none; those of known nodes stay as they are."""
         setup = self.setup
-        owners = setup.groups or (np.arange(len(setup.rows)),)
-        groups = tuple(own[own != row] for own in owners)
-        _check_enough(groups, setup.counts, pooled=setup.groups is None)
+        honest = [node for node in range(setup.network.n) if node not in setup.corrupt]
+        counts = [setup.counts[node] for node in honest]
         if setup.groups is None:
-            parts = sample_rows(setup.rows[groups[0]], setup.counts, runs, rng)
+            pool = self.free[self.free != row]
+            _check_enough([pool], [sum(counts)])
+            parts = sample_rows(setup.rows[pool], counts, runs, rng)
         else:
-            parts = sample_rows(setup.rows, setup.counts, runs, rng, groups)
-        known = [self.known[i] if i in setup.corrupt else part for i, part in enumerate(parts)]
-        return [np.array(np.broadcast_to(part, (runs, *part.shape[1:]))) for part in known]
+            groups = [setup.groups[node][setup.groups[node] != row] for node in honest]
+            _check_enough(groups, counts)
+            parts = sample_rows(setup.rows, counts, runs, rng, groups)
+        dealt = dict(zip(honest, parts, strict=True))
+        every = [dealt.get(node, self.known[node]) for node in range(setup.network.n)]
+        return [np.array(np.broadcast_to(part, (runs, *part.shape[1:]))) for part in every]
 
     def _call(self, parts: list[Array], rng: np.random.Generator, channel: Channel) -> Array:
         protocol = self.setup.protocol if self.case.built is None else self.case.built  # type: ignore[attr-defined]
         return np.asarray(deep_copy(protocol).collaborate(parts, self.setup.network, rng, channel=channel))
 
 
-def _check_enough(groups: Sequence[Ints], counts: Sequence[int], *, pooled: bool) -> None:
+def _check_enough(pools: Sequence[Ints], counts: Sequence[int]) -> None:
     """Check that the rows suffice without the one that is left out."""
-    needed = [sum(counts)] if pooled else counts
-    if any(len(own) < count for own, count in zip(groups, needed, strict=True)):
+    if any(len(pool) < count for pool, count in zip(pools, counts, strict=True)):
         raise SecmixError("every row takes part in every run, so that none can be left out; lower rows_per_node")
 
 
