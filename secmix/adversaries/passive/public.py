@@ -20,7 +20,7 @@ from secmix.transcript import Block, Transcript, View
 class PublicReader:
     """Whoever gets what the protocol ends with: a mixture, a subspace, a model; no message of the protocol.
 
-    Attacks on the result accuse; none of them clears, so that a verdict about the public is never *holds*.
+    Attacks on the result accuse; none of them clears a node.
 
     Parameters
     ----------
