@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 import secmix
 from secmix.auditing.engine import run_cells
-from secmix.auditing.engine.estimate import CostEstimate, estimate, planned_runs, warning
+from secmix.auditing.engine.estimate import CostEstimate, check_memory, estimate, planned_runs, warning
 from secmix.auditing.setup import build_setup
+from secmix.errors import DataError
 from secmix.scenario import from_dict
 
 RING: dict[str, Any] = {"network": {"kind": "cycle", "nodes": 4}, "runs": 100, "protocol": {"name": "secure_sum"}}
@@ -52,6 +54,24 @@ def test_no_more_runs_are_made_than_tell_anything(changes: dict[str, Any], made:
     assert note == (
         f"{runs} of {cell.runs} runs were made: {'what exact evidence says ' * (made == 500)}{why}" * bool(why)
     )
+
+
+def test_what_cannot_fit_is_refused_before_it_runs_with_the_keys_that_make_it_fit() -> None:
+    def scenario(features: int, memory_limit: int) -> Any:
+        data = {"name": "gaussian", "features": features, "rows": 20}
+        return from_dict({**RING, "data": data, "memory_limit": memory_limit})
+
+    wide = scenario(300, 1024)
+    with pytest.raises(DataError, match="with 300 columns each of 4 nodes sums 90,902 numbers in an iteration") as info:
+        check_memory(wide, build_setup(wide))
+    fewer, limit = map(
+        int, re.findall(r"features to at most (\d+), or memory_limit to at least (\d+)", str(info.value))[0]
+    )
+    for fits in (scenario(fewer, 1024), scenario(300, limit)):
+        check_memory(fits, build_setup(fits))
+    for does_not in (scenario(fewer + 1, 1024), scenario(300, limit - 1)):
+        with pytest.raises(DataError):
+            check_memory(does_not, build_setup(does_not))
 
 
 def test_of_unequal_nodes_all_runs_are_made() -> None:

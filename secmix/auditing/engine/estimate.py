@@ -5,6 +5,7 @@ The constants are fitted to audits of 5 to 20 nodes with 2 to 30 columns. A cell
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from secmix.auditing.evidence.interface import installed
 from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.unequal import are_unequal
+from secmix.errors import DataError
 from secmix.protocols.released import FittedMixture, Released
 from secmix.scenario import FEWEST_RUNS, Scenario
 
@@ -42,10 +44,35 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float)
         by_one = released is not None and not isinstance(released, FittedMixture)
         shadows = cell.measure.work(MOST_RUNS) if by_one else 0
         return CostEstimate(_LEAST + trial * (cell.runs + shadows), base)
-    summed = _numbers_summed(cell, setup)
+    summed = _numbers_summed(cell, setup, setup.rows.shape[1])
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
     seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED
     return CostEstimate(seconds, base + planned_runs(cell, setup)[0] * _of_a_run(summed))
+
+
+def check_memory(cell: Scenario, setup: SumSetup) -> None:
+    """Check from the sizes alone, before anything runs, whether the fewest runs of a sum fit into ``memory_limit``.
+
+    Raises
+    ------
+    DataError
+        If they do not, with the number of columns and the limit that would do.
+    """
+    share = 1 - _BLOCKS * cell.message_limit / cell.memory_limit  # what messages leave
+    d, room = setup.rows.shape[1], share * cell.memory_limit
+    need = FEWEST_RUNS * _of_a_run(_numbers_summed(cell, setup, d))
+    if need <= room:
+        return
+    fits = next((k for k in range(d, 0, -1) if FEWEST_RUNS * _of_a_run(_numbers_summed(cell, setup, k)) <= room), 0)
+    fewer = f"set features to at most {fits}, or" if fits else "use fewer nodes or iterations, or set"
+    entries = _numbers_summed(cell, setup, d) // (setup.network.n * cell.model.iterations)
+    error = DataError(
+        f"[data] with {d} columns each of {setup.network.n} nodes sums {entries:,} numbers in an iteration, and "
+        f"{FEWEST_RUNS} runs take {need / 1024:.1f} GiB, where memory_limit = {cell.memory_limit} leaves "
+        f"{room / 1024:.1f}; {fewer} memory_limit to at least {math.ceil(need / share)}"
+    )
+    error.key = ("data", "features")
+    raise error
 
 
 def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, str]:
@@ -56,7 +83,7 @@ def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[
     """
     if isinstance(setup, CollaborationSetup):  # little is stored of its runs
         return cell.runs, ""
-    summed = _numbers_summed(cell, setup)
+    summed = _numbers_summed(cell, setup, setup.rows.shape[1])
     room = cell.memory_limit - _BLOCKS * cell.message_limit
     fitting = max(int(room / (_SAFETY * _of_a_run(summed))), FEWEST_RUNS)
     enough = max(min(_EXACT_RUNS, _EXACT_NUMBERS // summed), FEWEST_RUNS) if _is_exact(cell, setup) else cell.runs
@@ -75,8 +102,8 @@ def _is_exact(cell: Scenario, setup: SumSetup) -> bool:
     return all(evidence.exact for evidence in named) and not are_unequal(setup)
 
 
-def _numbers_summed(cell: Scenario, setup: SumSetup) -> int:
-    d = setup.rows.shape[1]
+def _numbers_summed(cell: Scenario, setup: SumSetup, d: int) -> int:
+    """Count the numbers that all nodes sum in all iterations of a run, of rows of ``d`` columns."""
     entries: int = cell.model.components * (1 + d + d * (d + 1) // 2)
     return setup.network.n * entries * cell.model.iterations
 

@@ -13,7 +13,7 @@ from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
 from secmix.auditing.cells.steps import CellResult, Tell, Word
-from secmix.auditing.engine.estimate import CostEstimate, estimate, planned_runs
+from secmix.auditing.engine.estimate import CostEstimate, check_memory, estimate, planned_runs
 from secmix.auditing.engine.memory import within
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
@@ -136,6 +136,8 @@ def try_out(
     """
     with code_allowed(allow_code), unrelated():
         setup = build_setup(cell, _new(ready_parts), prepared)
+        if isinstance(setup, SumSetup):
+            check_memory(cell, setup)
         begun = time.process_time()
         _trial(cell, setup)
         return estimate(cell, setup, time.process_time() - begun)
