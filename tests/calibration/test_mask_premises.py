@@ -38,6 +38,13 @@ def test_small_masks_are_found_among_hundreds(runs: int) -> None:
     assert any("differ in size" in doubt for doubt in unmet_mask_premises([masks], None))
 
 
+@pytest.mark.parametrize("entry", [0, 63, 29_936, 29_999])
+def test_of_a_long_vector_stretches_from_end_to_end_are_compared(entry: int) -> None:
+    masks = np.random.default_rng(0).normal(size=(60, 1, 30_000))
+    masks[:, :, entry] = masks[:, :, 10]
+    assert any("share masks (correlation up to 1.00)" in doubt for doubt in unmet_mask_premises([masks], None))
+
+
 @pytest.mark.parametrize("entry", [0, 255, 256, 2999])
 def test_a_copy_of_an_entry_is_found_in_a_vector_of_thousands(entry: int) -> None:
     masks = np.random.default_rng(0).normal(size=(120, 2, 3000))

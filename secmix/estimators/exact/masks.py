@@ -19,6 +19,8 @@ from secmix._base.checks import Array
 _SAMPLE = 4000
 # Products that comparing all entries of a vector may take, and the runs that are compared in any case.
 _WORK, _FEWEST = 10**10, 100
+# Entries of a vector whose pairs are compared, and of a longer one those that stand side by side.
+_ENTRIES, _STRETCH = 2**14, 64
 _TOGETHER = 256  # columns whose correlations are in memory at a time
 # Chances of a false alarm: of all pairs of masks together, as of all their sizes; of one of thousands of distributions.
 _FALSE_ALARM = 1e-8
@@ -95,8 +97,18 @@ def _within(masks: Sequence[Array]) -> str:
 
 
 def _entries(masks: Sequence[Array]) -> str:
-    top = max(_correlation(z, z) for z in (_standardised(m[: _affordable(m)]).transpose(1, 0, 2) for m in masks))
+    some = [_spread_over(m) for m in masks]
+    top = max(_correlation(z, z) for z in (_standardised(m[: _affordable(m)]).transpose(1, 0, 2) for m in some))
     return f"the entries of a vector share masks (correlation up to {top:.2f})" if top else ""
+
+
+def _spread_over(masks: Array) -> Array:
+    """Select all entries (runs, k, m), or of a long vector stretches that lie evenly over it, the ends among them."""
+    m = masks.shape[2]
+    if m <= _ENTRIES:
+        return masks
+    begins = np.linspace(0, m - _STRETCH, _ENTRIES // _STRETCH).astype(int)
+    return np.asarray(masks[:, :, (begins[:, None] + np.arange(_STRETCH)).ravel()])
 
 
 def _affordable(masks: Array) -> int:
