@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 import networkx as nx
@@ -11,6 +12,8 @@ import numpy as np
 
 from secmix._base.checks import Array, Ints, integer
 from secmix.errors import NetworkError
+
+_MOST_LINES = 100_000  # edges from which on laying a network out takes minutes, and shows nothing
 
 
 class Network:
@@ -77,7 +80,11 @@ class Network:
     @classmethod
     def complete(cls, n: int) -> Network:
         """Build a network in which everybody talks to everybody."""
-        return cls(nx.complete_graph(integer(n, "the number of nodes", 2)))
+        network = cls.__new__(cls)
+        network.n = integer(n, "the number of nodes", 2)
+        network._cycle = tuple(range(n)) if n > 2 else None
+        network.edges = np.column_stack(np.triu_indices(n, 1))
+        return network
 
     @classmethod
     def cycle(cls, n: int) -> Network:
@@ -104,13 +111,17 @@ class Network:
         raise NetworkError(f"no connected graph in {tries} draws of {n} nodes at radius {reach:.3g}; raise the radius")
 
     @cached_property
+    def graph(self) -> nx.Graph:
+        """The graph; that of a complete network is built once it is asked for, since its edges may be millions."""
+        return nx.freeze(nx.complete_graph(self.n))
+
+    @cached_property
     def positions(self) -> Array:
-        """The place at which each node is drawn, (n, 2)."""
-        if self.n <= 12:
-            try:
-                order = self.hamiltonian_cycle()
-            except NetworkError:
-                order = tuple(range(self.n))
+        """The place at which each node is drawn, (n, 2): on a circle where they are few, or their lines too many."""
+        if self.n <= 12 or len(self.edges) > _MOST_LINES:
+            order: tuple[int, ...] = tuple(range(self.n))
+            with suppress(NetworkError):
+                order = order if self.n > 12 else self.hamiltonian_cycle()
             angle = np.empty(self.n)
             angle[list(order)] = np.pi / 2 - 2 * np.pi * np.arange(self.n) / self.n
             return np.column_stack([np.cos(angle), np.sin(angle)])
@@ -137,7 +148,7 @@ class Network:
     @cached_property
     def degrees(self) -> Ints:
         """Number of neighbours of each node, (n,)."""
-        return np.array([self.graph.degree[i] for i in range(self.n)], dtype=np.intp)
+        return np.bincount(self.edges.ravel(), minlength=self.n)
 
     def neighbours(self, node: int) -> tuple[int, ...]:
         """List the neighbours of ``node``, in order."""

@@ -340,9 +340,10 @@ class Privacy:
 
 def of_findings(findings: Sequence[Finding], premises: Mapping[int, Premises], policy: PolicySpec) -> Privacy:
     """Decide on the privacy of a cell: of each node that has ``premises``, and of all of them."""
-    lines = {
-        node: of_node(node, [f for f in findings if f.node == node], known, policy) for node, known in premises.items()
-    }
+    about: dict[int, list[Finding]] = {node: [] for node in premises}
+    for finding in findings:
+        about.setdefault(finding.node, []).append(finding)
+    lines = {node: of_node(node, about[node], known, policy) for node, known in premises.items()}
     verdict, nodes = of_nodes([line.summary for line in lines.values()], policy)
     accused = [finding for s in nodes for finding in _with_node(lines[s.node], s)]
     return Privacy(verdict, nodes, accused, lines)

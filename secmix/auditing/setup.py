@@ -27,6 +27,7 @@ from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
 
 _MANY_ROWS = 10**6
 _BYTES_PER_EDGE = 500  # of a networkx graph, measured
+_BYTES_PER_PAIR = 64  # of a complete network, which keeps its edges as numbers: each three times, once both ways
 
 ReadyParts = Mapping[tuple[str, str], Any]
 """Ready-made parts by table ("protocol", "adversary") and name."""
@@ -57,6 +58,11 @@ class Setup:
         if self.groups is None:
             return sum(counts) <= len(self.rows)
         return all(count <= len(own) for count, own in zip(counts, self.groups, strict=True))
+
+    @cached_property
+    def edges(self) -> list[tuple[int, int]]:
+        """The edges of the network, as a report has them; there may be millions."""
+        return [(a, b) for a, b in self.network.edges.tolist()]
 
     @cached_property
     def possible_rows(self) -> int:
@@ -221,7 +227,7 @@ def check_network_size(cell: Scenario) -> None:
     else:
         reach = math.sqrt(2 * math.log(max(n, 2)) / n) if spec.radius is None else spec.radius
         edges = pairs * min(1.0, math.pi * min(reach, 2.0) ** 2)
-    need = (n + edges) * _BYTES_PER_EDGE / 2**20
+    need = (n * _BYTES_PER_EDGE + edges * (_BYTES_PER_PAIR if spec.kind == "complete" else _BYTES_PER_EDGE)) / 2**20
     if need > cell.message_limit:
         error = NetworkError(
             f"[network] {n} nodes with about {edges:.3g} edges take {need:.3g} MiB before a message is sent, and "

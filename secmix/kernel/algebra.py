@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.forms import Form, Shared, scaled
+from secmix.kernel.forms import Form, Shared, scaled, tables_of, variables_in
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import Trace, Variable
 
@@ -63,27 +63,17 @@ def components(
 ) -> list[Component]:
     """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data."""
     found = [(where, number) for where, number in cells if number.form]
-    parent: dict[int, int] = {}
-
-    def root(v: int) -> int:
-        while parent.setdefault(v, v) != v:
-            parent[v] = v = parent[parent[v]]
-        return v
-
-    for _, number in found:
-        top = root(next(iter(number.form)))
-        for each in [v for v in number.form if parent.get(v) != top]:
-            parent[root(each)] = top
     groups: dict[int, list[_Row]] = {}
-    for where, number in found:
-        groups.setdefault(root(next(iter(number.form))), []).append((where, number))
+    for top, row in zip(_roots((number.form for _, number in found), variables), found, strict=True):
+        groups.setdefault(top, []).append(row)
     unique: dict[Any, list[tuple[Component, list[Mapping[int, int]]]]] = {}
     shapes: dict[Any, tuple[int, tuple[tuple[Form, Any], ...], dict[int, int], dict[int, int]]] = {}
     for group in groups.values():
         forms = tuple((number.form, number.scale) for _, number in group)
         shape, first = _shape(forms)
         if shape not in shapes:
-            places = column = {v: k for k, v in enumerate(sorted(set().union(*(form for form, _ in forms))))}
+            used = np.unique(variables_in(form for form, _ in forms)).tolist()
+            places = column = {v: k for k, v in enumerate(used)}
         else:  # the same rows, of other variables
             before, forms, places, column = shapes[shape]
             column = {first - before + v: k for v, k in column.items()}
@@ -101,6 +91,29 @@ def components(
         else:
             alike.append((component, [column]))
     return [replace(component, columns=columns) for alike in unique.values() for component, columns in alike]
+
+
+def _roots(forms: Iterable[Form], variables: Collection[int]) -> list[int]:
+    """Return of each form a number, the same for all that hang together by some of ``variables``."""
+    first = min(variables, default=0)
+    parent = np.arange(max(variables, default=-1) - first + 1)
+
+    def root(v: Any) -> Any:
+        while parent[v] != v:
+            parent[v] = v = parent[parent[v]]
+        return v
+
+    begins = [np.empty(0, np.int64)]
+    for table, columns in tables_of(forms):
+        table -= first
+        begins.append(table[0, columns])
+        above = parent[table]
+        for one, its in zip(table.T, above.T, strict=True) if (above != above[0]).any() else ():
+            tops = {*map(root, np.unique(its))}
+            parent[[*tops, *one]] = min(tops)
+    while (parent[parent] != parent).any():
+        parent = parent[parent]
+    return parent[np.concatenate(begins)].tolist()  # type: ignore[no-any-return]
 
 
 def _shape(forms: Sequence[tuple[Form, Any]]) -> tuple[Any, int]:

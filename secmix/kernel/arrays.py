@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from secmix.kernel.forms import variables_in
 from secmix.kernel.numbers import COMPARISONS, PLAIN, TEXT, Number, cast, combined, function, plain, reach, wrapped
 from secmix.kernel.state import ANYTHING, may_be_caught, now
 
@@ -194,7 +195,7 @@ def secrets_in(value: Any) -> Iterator[Number]:
 
 def variables_of(value: Any) -> set[int]:
     """Return the variables that these are made of."""
-    return set().union(*(each.form for each in secrets_in(value)))
+    return {*np.unique(variables_in(each.form for each in secrets_in(value))).tolist()}
 
 
 def is_secret(value: Any) -> bool:

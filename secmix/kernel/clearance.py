@@ -30,7 +30,7 @@ from secmix.kernel.arrays import secrets_in, variables_of
 from secmix.kernel.proving import Proof
 from secmix.kernel.state import Place
 from secmix.kernel.streams import ENOUGH, opened, seeds_of
-from secmix.kernel.trace import Fit
+from secmix.kernel.trace import Fit, Message
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
 
@@ -142,12 +142,13 @@ def _as_many(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, 
 
 def _numbers(fits: Sequence[Fit], honest: Collection[int]) -> int:
     """Count the numbers of one node that the messages of a call of one run are made of, at most."""
-    of_call: dict[tuple[int, int], set[int]] = {}
+    of_call: dict[tuple[int, int], list[Message]] = {}
     for k, fit in enumerate(fits):
         for message in fit.messages:
             if message.frame[3] != "held" and message.rows.shape[1] == 1:
-                of_call.setdefault((k, message.frame[0]), set()).update(variables_of(message.rows))
-    counts = Counter((k, t, fits[k].trace.variables[v].node) for (k, t), used in of_call.items() for v in used)
+                of_call.setdefault((k, message.frame[0]), []).append(message)
+    made_of = {(k, t): fits[k].made_of(messages) for (k, t), messages in of_call.items()}
+    counts = Counter((k, t, fits[k].trace.variables[v].node) for (k, t), used in made_of.items() for v in used)
     return max((count for (*_, node), count in counts.items() if node in honest), default=0)
 
 

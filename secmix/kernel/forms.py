@@ -7,7 +7,8 @@ up as arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,34 @@ def alone(variable: int) -> Form:
     {3: 1}
     """
     return Shared(_ITSELF, variable)
+
+
+def variables_in(forms: Iterable[Form]) -> Any:
+    """Return the variables of some combinations, (k,), in no order, and some more than once."""
+    return np.concatenate([np.empty(0, np.int64), *(table.ravel() for table, _ in tables_of(forms))])
+
+
+def tables_of(forms: Iterable[Form]) -> Iterator[tuple[Any, list[int]]]:
+    """Yield the variables (k, m) of combinations that share their base and follow each other, and which column each is.
+
+    Those that are counted from the same variable have one column.
+    """
+    origins = ((form.base, form.first) if isinstance(form, Shared) else (form, 0) for form in forms)
+    for _, some in groupby(origins, key=lambda origin: id(origin[0])):
+        bases, firsts = zip(*some, strict=True)
+        columns = {first: k for k, first in enumerate(dict.fromkeys(firsts))}
+        yield np.add.outer(_in_order(bases[0]), np.array([*columns])), [columns[first] for first in firsts]
+
+
+def packed(form: Form) -> Packed | None:
+    """Return a long combination of floats as arrays; None where it is another."""
+    if isinstance(form, Shared) and isinstance(form.base, Packed):
+        return Packed(form.base.variables + form.first, form.base.coefficients)
+    return None
+
+
+def _in_order(base: dict[int, Any] | Packed) -> Any:
+    return base.variables if isinstance(base, Packed) else np.fromiter(base, np.int64, len(base))
 
 
 def scaled(form: Form, scale: Any) -> dict[int, Any]:

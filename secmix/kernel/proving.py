@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.algebra import Component, components
-from secmix.kernel.arrays import concrete, followed, secrets_in, variables_of
-from secmix.kernel.forms import MOST_TERMS
+from secmix.kernel.arrays import concrete, followed, secrets_in
+from secmix.kernel.forms import MOST_TERMS, packed, variables_in
 from secmix.kernel.kept import KEPT
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
@@ -330,7 +330,7 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
         same = not isinstance(x, Number) and not isinstance(y, Number)
         largest = max(first.largest, second.largest)
         return same and _close(np.array(float(x)), np.array(float(y)), ROUNDING * largest)
-    if (x.modulus, x.depends, x.pure) != (y.modulus, y.depends, y.pure) or _form(x, first) != _form(y, second):
+    if (x.modulus, x.depends, x.pure) != (y.modulus, y.depends, y.pure) or not _same_terms(x, y, first, second):
         return False
     if x.modulus == 0:
         return True
@@ -340,15 +340,21 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
     return bool(abs(off) <= 1e3 * ROUNDING * max(_largest_within(x, first), _largest_within(y, second)))
 
 
-def _form(number: Number, fit: Fit) -> dict[int, Any]:
-    """Return the form by variables counted within their fit."""
-    first = next(iter(fit.trace.variables))
-    return {v - first: c for v, c in number.terms.items()}
+def _same_terms(x: Number, y: Number, first: Fit, second: Fit) -> bool:
+    """Say whether two forms are the same by variables counted within their fits."""
+    apart = second.trace.ends[0] - first.trace.ends[0]
+    long, other = packed(x.form), packed(y.form)
+    if long is not None and other is not None and x.scale == y.scale:
+        same = np.array_equal(long.variables + apart, other.variables)
+        return same and np.array_equal(long.coefficients, other.coefficients)
+    return {v + apart: c for v, c in x.terms.items()} == dict(y.terms.items())
 
 
 def _constant(number: Number, fit: Fit) -> Any:
     """Return what is public beside the form; exactly, where it is known modulo a number: coefficients may be long."""
     variables = fit.trace.variables
+    if number.modulus == INF and (long := packed(number.form)) is not None:
+        return number.value - number.scale * (long.coefficients @ fit.values[long.variables - fit.trace.ends[0]])
     if number.modulus == INF:
         return number.value - sum(c * variables[v].value for v, c in number.terms.items())
     form = sum(Fraction(c) * Fraction(variables[v].value) for v, c in number.form.items())
@@ -357,16 +363,20 @@ def _constant(number: Number, fit: Fit) -> Any:
 
 def not_explained(fit: Fit) -> str:
     """Name the first message with what its sender neither made, nor held, nor was sent; empty: none."""
-    held: dict[int, set[int]] = {}
+    first, last = fit.trace.ends
+    held: dict[int, Any] = {}  # by node which variables, counted from the first
     for message in fit.messages:
-        content = [*map(variables_of, message.rows)]
+        content: dict[int, Any] = {}
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
+            if row not in content:  # one at a time, since all may be much
+                content = {row: variables_in(each.form for each in secrets_in(message.rows[row])) - first}
+            mine, theirs = (held.setdefault(end, np.zeros(last - first + 1, dtype=bool)) for end in (sender, receiver))
             if message.frame[3] != "held" or message.frame[2] == RESULT:
-                mine = held.get(sender, set())
-                strange = [v for v in content[row] - mine if not _made(v, sender, mine, fit.trace)]
+                left = np.unique(content[row][~mine[content[row]]]) + first
+                strange = [v for v in left.tolist() if not _made(v, sender, lambda v: mine[v - first], fit.trace)]  # noqa: B023
                 if strange:
                     return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
-            held.setdefault(receiver, set()).update(content[row])
+            theirs[content[row]] = True
     return ""
 
 
@@ -378,6 +388,6 @@ def _unknown(variables: list[int], sender: int, trace: Trace) -> str:
     return f"what {sender} neither holds nor was sent: note it with hold"
 
 
-def _made(variable: int, sender: int, held: set[int], trace: Trace) -> bool:
+def _made(variable: int, sender: int, is_held: Callable[[int], bool], trace: Trace) -> bool:
     own = trace.variables[variable]
-    return follows(variable, held, trace) if own.kind == "draw" else own.node == sender
+    return follows(variable, is_held, trace) if own.kind == "draw" else own.node == sender

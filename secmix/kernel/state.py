@@ -119,15 +119,25 @@ class Trace:
         self.variables[number] = Variable(kind, node, value, step, **law)
         return number
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The numbers of the first and the last variable."""
+        return next(iter(self.variables), 0), next(reversed(self.variables), -1)
+
     def own(self, number: int) -> Variable:
         """Return the variable of that number; end the proof if it is one of another trace."""
-        self.owns({number})
-        return self.variables[number]
+        return self.variables[number] if number in self.variables else self._of_another()
 
-    def owns(self, numbers: set[int]) -> None:
-        """End the proof if some of these variables are of another trace."""
-        if not numbers <= self.variables.keys():
-            self.leave("a secret that was kept outside the protocol's object")
+    def owns(self, numbers: Any) -> None:
+        """End the proof if some of these variables, (k,), are of another trace."""
+        first, last = self.ends
+        without_gaps = last - first < len(self.variables)  # no other trace counted meanwhile
+        within = without_gaps and ((first <= numbers) & (numbers <= last)).all()
+        if not within and not {*numbers.tolist()} <= self.variables.keys():
+            self._of_another()
+
+    def _of_another(self) -> Any:
+        self.leave("a secret that was kept outside the protocol's object")
 
     def leave(self, what: str) -> None:
         """End the proof here; once a guard was taken, go on."""

@@ -365,12 +365,12 @@ def _roots(number: int) -> set[Any]:
     return roots or {("stream", number)}
 
 
-def follows(variable: int, held: set[int], trace: Trace) -> bool:
+def follows(variable: int, is_held: Callable[[int], bool], trace: Trace) -> bool:
     """Say whether a draw is held, or follows from seeds that are."""
-    if variable in held:
+    if is_held(variable):
         return True
     number = trace.variables[variable].stream
-    return number >= 0 and _is_told(trace.streams[number], trace, lambda v: follows(v, held, trace), all)
+    return number >= 0 and _is_told(trace.streams[number], trace, lambda v: follows(v, is_held, trace), all)
 
 
 def opened(trace: Trace, told: set[int]) -> set[int]:

@@ -10,7 +10,7 @@ import copy
 import gc
 import operator
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,11 +29,10 @@ from secmix.kernel.arrays import (
     parts,
     public,
     secrets_in,
-    variables_of,
 )
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
-from secmix.kernel.forms import MOST_TERMS, alone
+from secmix.kernel.forms import MOST_TERMS, alone, variables_in
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, following, is_protocol, is_raise, now
@@ -110,6 +109,22 @@ class Fit:
             count += shape[0]
         return tuple(blocks)
 
+    @cached_property
+    def values(self) -> Any:
+        """The values of all variables (V,), as floats, from the first to the last."""
+        first, last = self.trace.ends
+        values = np.zeros(last - first + 1)
+        values[np.fromiter(self.trace.variables, np.int64) - first] = [v.value for v in self.trace.variables.values()]
+        return values
+
+    def made_of(self, messages: Iterable[Message]) -> list[int]:
+        """List the variables that some messages are made of, each once."""
+        first, last = self.trace.ends
+        sent = np.zeros(last - first + 1, dtype=bool)
+        for message in messages:
+            sent[variables_in(each.form for each in secrets_in(message.rows)) - first] = True
+        return (np.flatnonzero(sent) + first).tolist()
+
     @property
     def varying(self) -> frozenset[str]:
         """Name the numbers that are kept and change from call to call."""
@@ -180,7 +195,7 @@ class _Channel(Channel):
         iteration: Any = public(self.iteration, "an iteration made of a secret")
         if any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
-        now().owns(variables_of(rows))
+        now().owns(variables_in(each.form for each in secrets_in(rows)))
         frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
         self.fit.messages.append(Message(frame, *ends, rows))
 
@@ -257,7 +272,7 @@ def follow(
                 else:
                     look(varying)
                 break
-    fit.encoded, fit.formulas = encodings(trace, {v for each in fit.messages for v in variables_of(each.rows)})
+    fit.encoded, fit.formulas = encodings(trace, fit.made_of(fit.messages))
     trace.known.clear()
     trace.keys.clear()
     if trace.left and not fit.error:

@@ -99,6 +99,24 @@ def test_positions_are_finite_for_small_and_large_networks():
         assert np.isfinite(network.positions).all()
 
 
+def test_a_complete_network_is_that_of_its_graph_which_nothing_built():
+    network, of_graph = Network.complete(7), Network(nx.complete_graph(7))
+    assert network == of_graph
+    assert network.hamiltonian_cycle() == of_graph.hamiltonian_cycle()
+    assert network.degrees.tolist() == of_graph.degrees.tolist()
+    assert "graph" not in vars(network)
+    assert {*network.graph.edges} == {*of_graph.graph.edges}
+    with pytest.raises(nx.NetworkXError):
+        network.graph.add_edge(0, 7)
+
+
+def test_the_nodes_of_a_network_of_many_lines_are_drawn_on_a_circle():
+    network = Network.complete(450)
+    assert network.positions.shape == (450, 2)
+    assert np.linalg.norm(network.positions, axis=1) == pytest.approx(np.ones(450))
+    assert "graph" not in vars(network)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

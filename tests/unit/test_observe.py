@@ -326,6 +326,14 @@ def test_known_sums_are_counted_in_the_schedule_that_shows_most() -> None:
         assert known_of_sums(parts, both, 0) == (sums, 2)
 
 
+def test_of_nodes_whose_sums_are_solved_together_the_same_is_counted() -> None:
+    parts = build_setup(scenario(), {("protocol", "p"): Plain(), ("adversary", "a"): CuriousServer()})
+    assert isinstance(parts, SumSetup)
+    observation = seen(Plain(), CuriousServer())
+    counted = [known_of_sums(parts, observation, node) for node in range(5)]
+    assert counted == [known_of_sums(parts, replace(observation), node) for node in range(5)]
+
+
 def test_a_plain_sum_is_found_where_only_combinations_are_known() -> None:
     """x0 + x4/2 and x2 + x4/2 are the sum of three; node 1 is corrupt, and what it puts in is known."""
     honest = np.array([True, False, True, True, True])

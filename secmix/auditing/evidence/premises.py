@@ -84,8 +84,10 @@ def known_of_sums(setup: SumSetup, observation: SumObservation, node: int) -> tu
     """Count :func:`equations_and_unknowns` of the sums that are known exactly.
 
     The rows may be determined if the equations are at least as many. If message schedules differ between runs, the one
-    that reveals most of each iteration counts.
+    that reveals most of each iteration counts. What is counted for a node is that of all that are solved with it.
     """
+    if node in observation.counted:
+        return observation.counted[node]
     bases: dict[int, Array] = {}
     for iterations, reading in observation.all_readings:
         basis = reading.subspace.basis
@@ -94,7 +96,9 @@ def known_of_sums(setup: SumSetup, observation: SumObservation, node: int) -> tu
             bases[t] = basis
     sizes = {t: max(observation.inputs[t].shape[2], observation.numbers) for t in bases}
     rows = [count * setup.rows.shape[1] for count in setup.counts]
-    return equations_and_unknowns(bases, sizes, rows, setup.corrupt, node, setup.possible_rows)
+    group, equations, unknowns = _solved_together(bases, sizes, rows, setup.corrupt, node, setup.possible_rows)
+    observation.counted.update(dict.fromkeys(group, (equations, unknowns)))
+    return equations, unknowns
 
 
 def equations_and_unknowns(
@@ -123,6 +127,21 @@ def equations_and_unknowns(
     possible : int
         Number of possible rows.
     """
+    return _solved_together(bases, sizes, unknowns, corrupt, node, possible)[1:]
+
+
+def _solved_together(
+    bases: Mapping[int, Array],
+    sizes: Mapping[int, int],
+    unknowns: Sequence[int],
+    corrupt: frozenset[int],
+    node: int,
+    possible: int,
+) -> tuple[set[int], int, int]:
+    """Count as :func:`equations_and_unknowns`, and return the nodes whose rows are solved for together with ``node``'s.
+
+    Of each of these the same is counted.
+    """
     honest = np.array([i not in corrupt for i in range(len(unknowns))])
     group, equations, before = {node}, 0, -1
     while before != len(group):  # sums that share a node are solved together
@@ -132,4 +151,4 @@ def equations_and_unknowns(
             rows = involved[:, sorted(group)].any(axis=1)
             group |= set(np.flatnonzero(involved[rows].any(axis=0)).tolist())
             equations += int(rows.sum()) * sizes[t]
-    return equations, min(sum(unknowns[i] for i in group), possible)
+    return group, equations, min(sum(unknowns[i] for i in group), possible)

@@ -95,6 +95,11 @@ class SumObservation(Observation):
     encoded: str = ""
     numbers: int = 0
 
+    @cached_property
+    def counted(self) -> dict[int, tuple[int, int]]:
+        """By node what was counted of the sums it is in, once it was: :func:`~secmix.auditing.evidence.premises`."""
+        return {}
+
     @property
     def runs(self) -> int:
         """Number of runs."""
@@ -197,7 +202,7 @@ def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -
         raise SecmixError(
             f"the messages of a single run take {per_run * (1 + units) / 2**20:.1f} MiB, where memory_limit = "
             f"{cell.memory_limit} leaves {cell.message_limit:.1f} for them; raise memory_limit, or use fewer nodes, "
-            "iterations or components, or a larger tol"
+            "columns (features), iterations or components, or a larger tol"
         )
     return min(room, 500, cell.runs)
 

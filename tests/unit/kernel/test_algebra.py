@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from secmix.kernel.algebra import Component, _in_units, knowledge
+from secmix.kernel.algebra import Component, _in_units, _roots, knowledge
 from secmix.kernel.draws import generator
+from secmix.kernel.forms import Shared
 from secmix.kernel.state import INF, Trace, Variable, common_step, following, is_multiple, size_of, times
 
 NOBODY: frozenset[int] = frozenset()
@@ -143,3 +147,14 @@ def test_draws_have_the_spread_and_the_bounds_of_their_law(law: str, arguments: 
 )
 def test_a_quotient_is_whole_where_a_float_can_say_so(value: Any, unit: Any, whole: int | None) -> None:
     assert _in_units(value, unit) == whole
+
+
+@given(st.lists(st.tuples(st.sets(st.integers(0, 3), min_size=1), st.integers(5, 16)), max_size=8))
+def test_rows_hang_together_where_some_variables_join_them(rows: list[tuple[set[int], int]]) -> None:
+    bases = {frozenset(base): dict.fromkeys(base, 1) for base, _ in rows}  # rows of one base share it, as in a trace
+    forms = [Shared(bases[frozenset(base)], first) for base, first in rows]
+    graph = networkx.Graph((("row", k), v) for k, form in enumerate(forms) for v in form)
+    roots = _roots(forms, range(5, 20))
+    for k, root in enumerate(roots):
+        for other in range(k):
+            assert (root == roots[other]) == networkx.has_path(graph, ("row", k), ("row", other))

@@ -212,6 +212,31 @@ def test_two_traces_that_are_made_otherwise_are_told_apart(one: type, other: typ
     assert bool(found) == bool(difference)
 
 
+class TwiceTheMean(examples.RingSum):
+    def decode(self, total: Any) -> Any:
+        return 2.0 * total
+
+
+class MeanAndOne(examples.RingSum):
+    def decode(self, total: Any) -> Any:
+        return total + 1.0
+
+
+class LastAlone(examples.RingSum):
+    def add(self, sent: list[Any]) -> Any:
+        return super().add([*sent[:-1], 0.5 * sent[-1]])
+
+
+@pytest.mark.parametrize("other", [examples.RingSum, TwiceTheMean, MeanAndOne, LastAlone])
+def test_two_traces_of_long_sums_are_told_apart(other: type) -> None:
+    network = Network.cycle(30)
+    given = [np.random.default_rng([4, call]).normal(size=(1, 30, 2)) for call in range(2)]
+    fits = [follow(kind(), network, [given[k]], masks_seed=k) for k, kind in enumerate((examples.RingSum, other))]
+    assert not fits[0].error + fits[1].error
+    same = other is examples.RingSum
+    assert other_frames(*fits) == ("" if same else "'mean' in round 2 is made otherwise for other inputs")
+
+
 @pytest.mark.parametrize(
     ("example", "named"),
     [

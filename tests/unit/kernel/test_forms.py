@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.kernel.forms import Form, Packed, Shared, alone, scaled, sum_of
+from secmix.kernel.forms import Form, Packed, Shared, alone, scaled, sum_of, variables_in
 from secmix.kernel.state import LeftTrace, Trace, following
 
 COEFFICIENTS = st.integers(-3, 3).filter(bool) | st.sampled_from([0.5, -0.5, 2.0**60, 2**70])
@@ -82,6 +82,16 @@ def test_entries_that_are_added_alike_share_their_sum() -> None:
     assert [dict(each.items()) for each in sums] == [{k: 1, 10 + k: -2.0} for k in range(5)]
     assert len({id(each.base) for each in sums if isinstance(each, Shared)}) == 1
     assert trace.shared == 4 * 2
+
+
+@given(st.lists(FORMS, max_size=6))
+def test_variables_are_those_of_all_forms(forms: list[Form]) -> None:
+    assert {*variables_in(forms).tolist()} == {v for form in forms for v in form}
+
+
+def test_a_form_that_comes_again_and_again_is_listed_once() -> None:
+    base = {0: 1, 4: 2}
+    assert sorted(variables_in([Shared(base, 1), Shared(base, 2)] * 1000).tolist()) == [1, 2, 5, 6]
 
 
 def test_a_whole_scale_and_a_float_are_two() -> None:
