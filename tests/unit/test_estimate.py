@@ -11,6 +11,7 @@ import pytest
 import secmix
 from secmix.auditing.engine import run_cells
 from secmix.auditing.engine.estimate import CostEstimate, check_memory, estimate, planned_runs, warning
+from secmix.auditing.engine.run_cell import try_out
 from secmix.auditing.setup import build_setup
 from secmix.errors import DataError
 from secmix.scenario import from_dict
@@ -35,6 +36,18 @@ def test_what_grows_with_the_audit_grows_in_the_estimate() -> None:
     assert only.seconds < wide.seconds / 2
     runs = {"protocol": {"name": "federated_pca", "r": 1}}
     assert estimated(trial=1.0, **runs).seconds == pytest.approx(estimated(**runs).seconds + 100)
+
+
+def test_what_is_sent_over_and_over_takes_its_time() -> None:
+    def ahead(nodes: int) -> float:
+        network, protocol = {"kind": "cycle", "nodes": nodes}, {"name": "pdmm", "sigma": 1e4}
+        more = {"measure": {"evidence": ["structure"]}, "model": {"iterations": 3}}
+        data = {"name": "wine", "features": 2}
+        return try_out(
+            from_dict({**RING, **more, "network": network, "protocol": protocol, "data": data}), None
+        ).seconds
+
+    assert ahead(16) > 2 * ahead(10)  # twice the rounds, and more messages in each
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from secmix.scenario import FEWEST_RUNS, Scenario
 
 _LEAST = 2.0  # seconds of any cell
 _SUMMED = 300  # summed numbers, over nodes and iterations, per second of measuring
+_SENT = 2400  # messages of a sum, over iterations, per second: PDMM on cycles of 10 to 30 in reports/scale
 _EXACT = 0.1  # share of that time if nothing is measured
 _MEASURES = {"decoders", "information", "inversion", "ksg", "reconstruction"}
 _SAFETY = 2  # factor by which the estimate may be too small
@@ -35,8 +36,8 @@ class CostEstimate:
     mebibytes: float
 
 
-def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float) -> CostEstimate:
-    """Estimate one cell, of which a trial of one run took ``trial`` seconds."""
+def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float, messages: int = 0) -> CostEstimate:
+    """Estimate one cell, of which a trial of one run took ``trial`` seconds and sent ``messages`` in one iteration."""
     base = _BASE + _BLOCKS * cell.message_limit
     if isinstance(setup, CollaborationSetup):  # its runs are made one after the other
         released = setup.protocol.inner if isinstance(setup.protocol, Released) else None
@@ -47,6 +48,7 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float)
     summed = _numbers_summed(cell, setup, setup.rows.shape[1])
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
     seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED
+    seconds += messages * cell.model.iterations / _SENT
     return CostEstimate(seconds, base + planned_runs(cell, setup)[0] * _of_a_run(summed))
 
 

@@ -139,11 +139,12 @@ def try_out(
         if isinstance(setup, SumSetup):
             check_memory(cell, setup)
         begun = time.process_time()
-        _trial(cell, setup)
-        return estimate(cell, setup, time.process_time() - begun)
+        messages = _trial(cell, setup)
+        return estimate(cell, setup, time.process_time() - begun, messages)
 
 
-def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:
+def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
+    """Run once, in small, and return the messages that a sum sends in an iteration; 0 of other protocols."""
     setup = replace(
         setup, protocol=deep_copy(setup.protocol)
     )  # an object that keeps state must start anew in the audit
@@ -154,8 +155,8 @@ def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> None:
         )
         with at_most(2 * cell.message_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
             collaborations.block_size(cell, setup)
-    else:
-        observe.block_size(cell, replace(setup, unprobed=too_large_to_probe(cell, setup)))
+        return 0
+    return observe.trial_run(cell, replace(setup, unprobed=too_large_to_probe(cell, setup)))[1]
 
 
 def _new(ready_parts: ReadyParts | None) -> ReadyParts | None:

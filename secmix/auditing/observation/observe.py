@@ -174,7 +174,12 @@ def sampled_rows(
 
 
 def block_size(cell: Scenario, setup: SumSetup) -> int:
-    """Compute the runs of a block from the messages of one run of the first iteration.
+    """Compute the runs of a block, as :func:`trial_run`."""
+    return trial_run(cell, setup)[0]
+
+
+def trial_run(cell: Scenario, setup: SumSetup) -> tuple[int, int]:
+    """Return the runs of a block, and the messages of one iteration, from one run of the first iteration.
 
     The run depends on the scenario alone. It also checks, before any work is done, that the parts fit together.
     """
@@ -188,7 +193,8 @@ def block_size(cell: Scenario, setup: SumSetup) -> int:
     setup.adversary.observe(run.transcript, setup.network)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
     numbers = iterations * max(int(inputs[0].size) for inputs, _ in probed.recorded)
-    return min(fitting(cell, run.transcript, 1, iterations), max(_TOGETHER // numbers, _ENOUGH))
+    messages = sum(len(block.sender) for block in run.transcript if block.line != "held")
+    return min(fitting(cell, run.transcript, 1, iterations), max(_TOGETHER // numbers, _ENOUGH)), messages
 
 
 def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -> int:
