@@ -24,6 +24,7 @@ from secmix.privacy import (
     gaussian_mu,
     gaussian_mu_lower_bound,
     information_bound,
+    releases_epsilon,
 )
 
 Draw = Callable[[np.random.Generator, int], tuple[Any, Any]]
@@ -34,13 +35,19 @@ DELTA = 1e-5
 
 
 @pytest.mark.parametrize("mu", [0.1, 0.5, 1.0, 3.0])
-def test_the_gaussian_curve_is_that_of_dp_accounting(mu: float) -> None:
+@pytest.mark.parametrize(("relation", "moves"), [("ADD_OR_REMOVE_ONE", 1), ("REPLACE_ONE", 2)])
+def test_gaussian_releases_spend_what_dp_accounting_says_in_the_same_relation(
+    mu: float, relation: str, moves: int
+) -> None:
+    """A sum of vectors of norm C moves by C for one more and by 2 C for one exchanged: dp-accounting asks for σ/C."""
     dp_accounting = pytest.importorskip("dp_accounting")
-    accountant = dp_accounting.pld.PLDAccountant()
-    accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
-    epsilon = gaussian_epsilon(mu, DELTA)
-    assert accountant.get_epsilon(DELTA) == pytest.approx(epsilon, rel=1e-4)
-    assert accountant.get_delta(epsilon) == pytest.approx(DELTA, rel=1e-3, abs=1e-6)
+    for rounds in (1, 20):
+        accountant = dp_accounting.pld.PLDAccountant(getattr(dp_accounting.NeighboringRelation, relation))
+        noise = moves * math.sqrt(rounds) / mu
+        accountant.compose(dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(noise), rounds))
+        spent = releases_epsilon(gaussian=[moves / noise] * rounds, delta=DELTA)
+        assert spent == pytest.approx(gaussian_epsilon(mu, DELTA), rel=1e-9)
+        assert spent == pytest.approx(accountant.get_epsilon(DELTA), rel=1e-6)
 
 
 @given(st.floats(0.01, 30.0), st.sampled_from([1e-9, 1e-5, 0.1]))
@@ -102,6 +109,23 @@ def test_gaussian_releases_explain_no_more_than_the_bound(
     # Four standard errors of the average.
     error = 4 * (values**2 @ posterior - means**2).std() / variance / math.sqrt(20_000)
     assert known <= explained_variance_bound(gaussian=[mu]) + error
+
+
+@given(secrets(), st.floats(0.1, 3.0), st.floats(0.1, 3.0), st.integers(0, 2**32 - 1))
+def test_adaptive_gaussian_releases_explain_no_more_than_the_bound(
+    secret: tuple[Any, Any], first: float, second: float, seed: int
+) -> None:
+    """What is released of the secret the second time follows from the first output."""
+    prior, values = secret
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-first / 2, first / 2, size=len(prior))
+    later = rng.uniform(-second / 2, second / 2, size=(5, len(prior)))
+    grid = np.linspace(-9.0, 9.0, 361)
+    density = lambda at: stats.norm.pdf(grid[None], at[:, None])  # noqa: E731, of each secret, (secrets, outputs)
+    asked = np.digitize(grid, [-1.0, -0.3, 0.3, 1.0])
+    laws = density(points)[:, :, None] * np.stack([density(later[k]) for k in asked], axis=1)
+    laws = laws.reshape(len(prior), -1) * (grid[1] - grid[0]) ** 2
+    assert explained(laws, prior, values) <= explained_variance_bound(gaussian=[first, second]) + 1e-6
 
 
 @given(secrets(), st.floats(0.05, 4.0), st.integers(1, 2), st.integers(0, 2**32 - 1))
@@ -326,6 +350,16 @@ def test_a_proved_family_reads_four_fifths_of_the_truth() -> None:
     assert np.median(readings) >= 0.8 * truth
     assert sum(reading > truth * 1.001 for reading in readings) <= 5  # of 20 at 5 %
     assert truth <= epsilon
+
+
+@pytest.mark.build
+def test_a_proved_family_exceeds_the_truth_no_more_often_than_it_says() -> None:
+    dp_accounting = pytest.importorskip("dp_accounting")
+    family = family_of(dp_accounting.LaplaceDpEvent, np.geomspace(0.7, 1.4, 21), name="Laplace")
+    truth, _, draw = MECHANISMS["Laplace"]
+    rngs = np.random.default_rng(51).spawn(400)
+    readings = [epsilon_lower_bound_of(*draw(rng, 1000), family=family).epsilon for rng in rngs]
+    assert sum(reading > truth * (1 + 1e-9) for reading in readings) <= 34
 
 
 def test_what_rounding_alone_tells_apart_is_not_read() -> None:
