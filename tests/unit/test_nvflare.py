@@ -49,7 +49,8 @@ def jobs(tmp_path_factory) -> Jobs:
     }
     right = {"tasks": ["swarm_report_learn_result"], "direction": "out", "filters": [PERCENTILE]}
     wrong = {"tasks": ["train"], "filters": [EXCLUDE]}
-    swarm = nvflare_jobs.swarm(place / "c", {"task_data_filters": [right], "task_result_filters": [wrong]})
+    replies = {"tasks": ["swarm_report_learn_result"], "filters": [EXCLUDE]}
+    swarm = nvflare_jobs.swarm(place / "c", {"task_data_filters": [right], "task_result_filters": [wrong, replies]})
     for name, job in (("kmeans", nvflare_jobs.kmeans(place / "b")), ("swarm", swarm)):
         running[name] = nvflare_jobs.recorded(job, place / name)
     ended = {name: nvflare_jobs.ended(process) for name, process in running.items()}
@@ -145,10 +146,17 @@ def test_swarm_learning_is_read_by_the_client_that_aggregates_and_not_by_the_ser
 
 def test_a_swarm_sends_its_results_as_tasks_past_a_filter_of_results(jobs):
     job = jobs.recordings["swarm"]
-    found = {control.name: control for control in audit_job(job).controls}
-    assert found["ExcludeVars"].outcome == "violated"
-    assert found["ExcludeVars"].participants == job.clients
-    assert "never called" in found["ExcludeVars"].how
+    excluded = [control for control in audit_job(job).controls if control.name == "ExcludeVars"]
+    (of_train,) = (control for control in excluded if "train/out" in control.keys)
+    of_replies = [control for control in excluded if control is not of_train]
+    assert (of_train.outcome, of_train.participants) == ("violated", job.clients)
+    assert "never called" in of_train.how
+    # Who aggregates sends its own model to nobody, and its filter of replies sees acknowledgements.
+    past = [control for control in of_replies if control.outcome == "violated"]
+    senders = {m.sender for m in job.messages if m.task == "swarm_report_learn_result" and m.arrays and not m.reply}
+    assert {name for control in past for name in control.participants} == senders
+    left = "models left in swarm_report_learn_result (data) to site-"
+    assert all(left in control.how or "never called" in control.how for control in past)
     differences = [m for m in job.messages if "weight_diff/numpy_key" in m.arrays]
     assert {np.abs(m.arrays["weight_diff/numpy_key"]).max() for m in differences} == {0.5}  # it adds 1, gamma is 0.5
     accused = [control for control in audit_job(job).controls if control.outcome == "violated"]

@@ -116,7 +116,9 @@ def _judged(
         return _by_change(read)
     carrying = [each for each in read if each["numbers"] and not _without_model(each)]
     if not carrying:
-        return "unclear", f"of {counted(len(read))} that passed it none had a model"
+        none = f"of {counted(len(read))} that passed it none had a model"
+        past = _past(job, participant.name, line)
+        return ("violated", f"{none}; models left in {past}, which does not pass it") if past else ("unclear", none)
     outcome, how = law(line["arguments"], carrying)
     if outcome == "in force" and (elsewhere := _let_through(job, participant.name, read)):
         return "violated", f"it {how}, but what it kept back left all the same in {elsewhere}, which does not pass it"
@@ -125,6 +127,14 @@ def _judged(
 
 def _without_model(passage: Mapping[str, Any]) -> bool:
     return all(path.startswith(_NO_MODELS) for path in [*passage["left"], *passage["removed"]])
+
+
+def _past(job: JobRecording, name: str, line: Mapping[str, Any]) -> str:
+    """Return where a participant sent models in the tasks of a filter of what leaves, which saw none of them."""
+    tasks = {task for task, _, way in (key.rpartition("/") for key in line["keys"]) if way == "out"}
+    sent = [m for m in job.messages if m.sender == name and m.task in tasks]
+    with_models = [m for m in sent if any(not path.startswith(_NO_MODELS) for path in m.arrays)]
+    return ", ".join(sorted({f"{m.title} to {m.receiver}" for m in with_models}))
 
 
 def _never_called(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> tuple[Outcome, str]:

@@ -45,7 +45,7 @@ class JobRow:
 
 
 def known_rows(job: JobRecording) -> list[JobRow]:
-    """Return every row that is certain, once for each client and way."""
+    """Return every row that is certain, once for each client and way, by client in the order of the job."""
     found: dict[tuple[str, str, bytes], JobRow] = {}
     for message in job.messages:
         if message.sender in job.clients:
@@ -54,7 +54,8 @@ def known_rows(job: JobRecording) -> list[JobRow]:
                 before = found[key].known_to if key in found else ()
                 known_to = tuple(dict.fromkeys([*before, message.receiver]))
                 found[key] = JobRow(message.sender, known_to, row, error, how)
-    return [*found.values(), *_only_rows(job)]
+    # Messages of different clients arrive in any order.
+    return sorted([*found.values(), *_only_rows(job)], key=lambda row: job.clients.index(row.client))
 
 
 def _layouts(message: JobMessage, name: str) -> Iterator[tuple[str, Array]]:
