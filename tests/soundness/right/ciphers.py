@@ -57,15 +57,39 @@ class LongCiphers(Seeded):
         return of_chacha(seed.tobytes(), pair, m)
 
 
+class StateOfShortWords(Seeded):
+    """Seeds RandomState by four words of 32 bits."""
+
+    width = 4
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return np.asarray(rng.integers(0, 2**32, size=(runs, self.count(network), self.width), dtype=np.uint64))
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        return by_state(np.random.RandomState([int(word) for word in seed]), m)
+
+
+class ImportedWhereUsed(Seeded):
+    """Imports its cipher in the function that uses it."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        cipher = Cipher(algorithms.AES(seed.tobytes()), modes.CTR(bytes(16)))
+        return np.frombuffer(cipher.encryptor().update(bytes(8 * m)), np.uint64)
+
+
 SERVED, OUT, ONE = CuriousServer(), Eavesdropper(), HonestButCurious({1})
 WHY = BONAWITZ + "; seeds are secret and no stream is used twice"
 CASES = [
     right("RandomState of several words", StateOfWords, SERVED, WHY, family="seeds"),
     right("Random of bytes and a label", PythonOfBytes, OUT, WHY, family="seeds"),
     right("Random of a long number", PythonOfNumber, ONE, WHY, family="seeds"),
+    right("RandomState of short words", StateOfShortWords, SERVED, WHY, family="seeds"),
 ]
 if HAS_CIPHERS:
     CASES += [
         right("nonces numbered by round", NumberedNonces, SERVED, WHY, family="seeds"),
         right("ChaCha20 of long keys", LongCiphers, ONE, WHY, family="seeds"),
+        right("a cipher imported where it is used", ImportedWhereUsed, OUT, WHY, family="seeds"),
     ]

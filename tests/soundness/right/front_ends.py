@@ -94,6 +94,48 @@ class Chunks(Words):
         return np.concatenate(parts, axis=2)
 
 
+class HalfWords(Words):
+    """Masks words of 32 bits."""
+
+    word = np.uint32
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return np.asarray(rng.integers(0, 2**32, size=(runs, self.count(network), m), dtype=np.uint32))
+
+    def encode(self, s: Array) -> Array:
+        return np.asarray(super().encode(s).astype(np.uint32))
+
+    def decode(self, total: Array) -> Array:
+        return np.asarray(total.view(np.int32) / self.unit)
+
+    def body(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> Array:
+        received = self.upload(channel, self.hidden(channel, self.encode(s), r, network), s, rng)
+        return self.publish(channel, self.decode(received.sum(axis=0, dtype=np.uint32)) / network.n, s)
+
+
+class LastDropsOut(Words):
+    """The last node is gone once it has agreed on masks: all others open theirs with it, and those of their own."""
+
+    def count(self, network: Any) -> int:
+        return super().count(network) + int(network.n)
+
+    def body(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> Array:
+        pairs, gone = len(network.edges), network.n - 1
+        there, own, with_gone = np.arange(gone), r[pairs:], np.flatnonzero(network.edges[:, 1] == gone)
+        channel.hold(-1, np.arange(network.n), "mask of its own", own)
+        hidden = self.hidden(channel, self.encode(s), r[:pairs], network) + own
+        received = self.upload(channel, hidden[:gone], s[:gone], rng)
+        opened = channel.send(1, network.edges[with_gone, 0], SERVER, "mask with who is gone", r[with_gone])
+        opened_own = channel.send(1, there, SERVER, "mask of its own", own[:gone])
+        total = received.sum(axis=0, dtype=self.word) - opened.sum(axis=0, dtype=self.word)
+        total = (total - opened_own.sum(axis=0, dtype=self.word)).view(np.int64)
+        return self.publish(channel, total / self.unit / gone, s[:gone])
+
+    def result(self, averages: Array, s: Array, rng: Any) -> Array:
+        averages[:, -1] = np.nan
+        return averages
+
+
 class CountsClipped(Words):
     """Sums, under masks of its own, how many nodes clipped anything, to choose the bound (Andrew et al. 2021)."""
 
@@ -118,6 +160,8 @@ SERVER_READS = {
     "refuses what is out of range": Refusing,
     "in chunks": Chunks,
     "counts who clipped": CountsClipped,
+    "words of 32 bits": HalfWords,
+    "the last one drops out": LastDropsOut,
 }
 _WHY = "what a node encodes from its own data is masked in full words; a sum over all is known"
 CASES = [
