@@ -109,6 +109,21 @@ class LowHalf(Seeded):
         return np.random.default_rng(seed).integers(0, 2**32, size=m, dtype=np.uint64)
 
 
+class HighHalf(Seeded):
+    """Counts in quarters, and masks with the upper 24 bits of words."""
+
+    unit = 4.0
+
+    def expand(self, seed: Any, edge: Any, m: int, channel: Any) -> Any:
+        return super().expand(seed, edge, m, channel) * np.uint64(2**40)
+
+
+def of_the_lower_bits(heard: Heard) -> Any:
+    """What is below the masks, in two's complement."""
+    low = (heard.one("masked", 0).astype(np.uint64) % np.uint64(2**40)).astype(float)
+    return np.where(low > 2.0**39, low - 2.0**40, low) / HighHalf.unit
+
+
 class Floats(Pairwise):
     """Masks are floats that follow from a seed; ``scale`` is theirs."""
 
@@ -218,6 +233,8 @@ CASES = [
           by_keys),
     wrong("masks of half a word", LowHalf, CuriousServer(), "what is above the masks is seen",
           lambda h: h.one("masked", 0).astype(np.uint64).view(np.int64) / 2.0**40, input_of(0), goal="share", calls=80),
+    wrong("masks of the upper bits", HighHalf, CuriousServer(), "what is below the masks is seen", of_the_lower_bits,
+          input_of(0), goal="share", calls=80),
     *(
         wrong(name, made, adversary, "masks are much smaller than data", lambda h: h.one("masked", 0), **FLOATS)
         for name, made, adversary in (
