@@ -282,11 +282,11 @@ def _block(
             guesses[i][DIFFERENCES] = differences
     drawn = [independent(setup.protocol, masks) for _, masks in averagings.values()]
     # A proof is about single runs: only this check shows masks of several runs that depend on each other.
-    unmet_premises = unmet_independence(drawn, grid, given=[masks for _, masks in averagings.values()])
+    unmet_premises = unmet_independence(drawn)
     unread: list[str] = []
     if first and runs < _ENOUGH:
         more = _masks_of_more_runs(cell, setup, averagings.values())
-        unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more], grid, given=more)
+        unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more])
     for t, ended in probes.items():  # runs without probes have the message schedule of runs with probes
         doubt = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
         unread += [doubt] if doubt and doubt not in unread else []
@@ -308,7 +308,7 @@ def _block(
         features=features,
         unmet_premises=unmet_premises,
         lines=lines_of(run.transcript, view),
-        mask_shape=unmet_shape(drawn, modulus),
+        mask_shape=unmet_shape(drawn, modulus, grid, given=[masks for _, masks in averagings.values()]),
         unread=unread,
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in averagings.items()},
         sums=known_sums(setup, rows_by_node, run, readings, estimates, averagings) if first else [],

@@ -56,31 +56,31 @@ def unmet_mask_premises(
     >>> unmet_mask_premises([np.repeat(rng.normal(size=(500, 1, 2)), 3, axis=1)], None)
     ['masks of one averaging are correlated (up to 1.00), so they may cancel']
     """
-    return [*unmet_independence(drawn, grid, given=given), *unmet_shape(drawn, modulus)]
+    return [*unmet_independence(drawn), *unmet_shape(drawn, modulus, grid, given=given)]
 
 
-def unmet_independence(drawn: Sequence[Array], grid: float = 0.0, *, given: Sequence[Array] | None = None) -> list[str]:
-    """List what is wrong with masks of any distribution: that they are constant, correlated, or come in steps.
-
-    Where the masks ``drawn`` are known to be mixed, steps are searched for in the masks ``given``.
-    """
+def unmet_independence(drawn: Sequence[Array]) -> list[str]:
+    """List what is wrong with masks of any distribution: that they are constant, or correlated."""
     masks = _drawn(drawn)
     if _constant(masks):
         return ["a mask is the same in all runs: who knows the code knows it"]
-    used = masks if given is None else _drawn(given)
-    faults = (_within(masks), _entries(masks), _across(masks), _gaps(used, grid)) if masks else ()
+    faults = (_within(masks), _entries(masks), _across(masks)) if masks else ()
     return [fault for fault in faults if fault]
 
 
-def unmet_shape(drawn: Sequence[Array], modulus: float | None) -> list[str]:
-    """Test whether masks are normal and of one size, or uniform over the modulus; list what is wrong.
+def unmet_shape(
+    drawn: Sequence[Array], modulus: float | None, grid: float = 0.0, *, given: Sequence[Array] | None = None
+) -> list[str]:
+    """Test whether masks have steps, and are normal and of one size or uniform over the modulus; list what is wrong.
 
-    Where every mask was traced to a draw of its own, the trace decides instead.
+    Where every mask was traced to a draw of its own, the trace decides instead. Where the masks ``drawn`` are known to
+    be mixed, steps are searched for in the masks ``given``.
     """
     masks = _drawn(drawn)
     if not masks or _constant(masks):
         return []
-    return [fault for fault in (_sizes(masks), _shape(masks, modulus)) if fault]
+    used = masks if given is None else _drawn(given)
+    return [fault for fault in (_gaps(used, grid), _sizes(masks), _shape(masks, modulus)) if fault]
 
 
 def _drawn(drawn: Sequence[Array]) -> list[Array]:
