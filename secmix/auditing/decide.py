@@ -235,6 +235,9 @@ def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Stand
     if known > above:
         share = premises.output_share
         return "partly leaked", f"{known:.0%} of its variance is known; the output alone gives {share:.0%}"
+    if most > above and all(map(_bounds_encoding, firm)):
+        share = premises.output_share
+        return "partly leaked", f"at most {most:.0%} of its variance is known; the output alone gives {share:.0%}"
     if most > above:
         blurred = f"{most:.0%} of what it sends is known, which was blurred before"
         return "inconclusive", f"{blurred}; how much that tells of its rows is open"
@@ -250,7 +253,12 @@ def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Stand
 def _is_open(findings: list[Finding], premises: Premises) -> bool:
     """Say whether more than the output may be known, whatever else is known for sure."""
     above = premises.output_share + _MARGIN
-    return any(f.normalised_low <= above < f.normalised_leakage for f in _exact(findings))
+    return any(f.normalised_low <= above < f.normalised_leakage for f in _exact(findings) if not _bounds_encoding(f))
+
+
+def _bounds_encoding(finding: Finding) -> bool:
+    """Say whether a proved sum bounds what is known of whatever a node encodes: the policy's limit decides then."""
+    return finding.evidence == "encoding" and finding.status == "resolved"
 
 
 def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:

@@ -13,6 +13,5 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
-    "the last one drops out": "inconclusive",  # the bound on an encoding counts as open above one part in n
     "a cipher imported where it is used": "inconclusive",  # what a function imports is not followed
 }

@@ -208,6 +208,17 @@ def test_a_sum_that_tells_too_much_is_named_with_the_limit() -> None:
     assert told.why == f"known is a sum it is part of, 90% of its variance, {more}"
 
 
+def test_a_bound_on_an_encoding_above_what_the_average_tells_is_held_against_the_limit() -> None:
+    known = Premises(clearance=CLEARED, output_share=0.2)
+    bound = finding(evidence="encoding", kind="upper bound", low=0.0, value=0.25, high=0.25)
+    for limit, verdict in ((0.8, "holds"), (0.2, "inconclusive")):
+        bounded = of_findings([bound], {0: known}, PolicySpec(max_normalised_leakage=limit)).nodes[0]
+        assert (bounded.standing, bounded.verdict) == ("partly leaked", verdict)
+    assert bounded.why.startswith("at most 25% of its variance is known; the output alone gives 20%")
+    alone = bound.model_copy(update={"status": "unresolved"})
+    assert of_findings([alone], {0: known}, PolicySpec(max_revealed_nodes=0)).nodes[0].verdict == "inconclusive"
+
+
 def test_what_the_policy_does_not_limit_is_not_asked() -> None:
     privacy = decided([finding()], PolicySpec(min_breakdown=0.2), clearance=None)
     assert privacy.verdict == privacy.nodes[0].verdict == "not asked"
