@@ -39,6 +39,7 @@ from secmix.kernel.state import is_protocol, now, tracing
 from secmix.kernel.streams import SecretBytes, from_bytes, system_bytes, system_number, words_of
 
 _LOCK = threading.RLock()
+_IMPORT = builtins.__import__
 _SYSTEM_BYTES = noted(os.urandom, SYSTEM)
 _MAKERS = {"zeros": 0, "empty": None, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
@@ -340,20 +341,24 @@ def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
         setattr(kind, name, own) if own is not None else delattr(kind, name)
 
 
+def _import(modules: frozenset[str], by_id: dict[int, Any], name: str, space: Any = None, *args: Any, **kw: Any) -> Any:
+    """Stand for ``__import__``: what a function of these modules imports is followed, too."""
+    imported = _IMPORT(name, space, *args, **kw)
+    return by_id.get(id(imported), imported) if (space or {}).get("__name__") in modules else imported
+
+
 @contextmanager
 def replaced(modules: Iterable[str]) -> Iterator[None]:
     """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile."""
     by_id = replacements() | _ciphers()
     with _LOCK, ExitStack() as stack:
-        for name in modules:
-            space = vars(sys.modules[name])
-            stack.enter_context(_with_names(space, **dict(_instead(name, space, by_id))))
+        names = {sys.modules[name]: dict(_instead(name, vars(sys.modules[name]), by_id)) for name in modules}
+        # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of two functions.
+        draw, get = by_id[id(os.urandom)], functools.partial(_import, frozenset(modules), by_id)
+        names |= {os: {"urandom": draw}, random: {"_urandom": draw}, warnings: WARNINGS, builtins: {"__import__": get}}
+        for module, instead in names.items():
+            stack.enter_context(_with_names(vars(module), **instead))
         stack.enter_context(_with_names(sys.modules, **{each.__name__: by_id[id(each)] for each in _WHOLE_MODULES}))
-        # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of these two.
-        by_system = by_id[id(os.urandom)]
-        stack.enter_context(_with_names(vars(os), urandom=by_system))
-        stack.enter_context(_with_names(vars(random), _urandom=by_system))
-        stack.enter_context(_with_names(vars(warnings), **WARNINGS))
         for kind in _SPARSE:
             f = kind.__matmul__
             product = lambda a, b, f=f: a.toarray() @ b if isinstance(b, Followed) else f(a, b)  # noqa: E731

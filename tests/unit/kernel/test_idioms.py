@@ -31,8 +31,6 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, LeftTrace, Trace, following
 from secmix.kernel.world import replaced
 
-REAL = np  # a name that the trace replaces too: `np` in a lazy import stays NumPy's own
-
 
 @numba.njit
 def jitted(x: Any) -> Any:
@@ -40,7 +38,7 @@ def jitted(x: Any) -> Any:
 
 
 LINEAR = """
-x + 1 | x - x[0] | 2 * x | x / 4 | -x | x.sum() | x.sum(axis=1) | np.sum(x, axis=0, keepdims=True) | x.mean(axis=0) | np.mean(x)
+lazy_numpy(x) | x + 1 | x - x[0] | 2 * x | x / 4 | -x | x.sum() | x.sum(axis=1) | np.sum(x, axis=0, keepdims=True) | x.mean(axis=0) | np.mean(x)
 np.cumsum(x, axis=0) | np.einsum("ij->j", x) | np.einsum("ij,jk->ik", x, np.ones((3, 2))) | np.tensordot(x, np.ones(3), 1)
 x @ np.ones(3) | np.ones(2) @ x | np.dot(np.ones((4, 2)), x) | np.kron(x, np.ones(2)) | np.matmul(x, np.ones((3, 1)))
 scipy.sparse.csr_array(np.eye(2)) @ x | scipy.sparse.eye(2, format="csr") @ x | np.roll(x, 1) | np.tril(x) | np.trace(x)
@@ -83,7 +81,7 @@ np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x)
 np.where(x > 0) | x[x > 0] | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x)
 scipy.spatial.distance.cdist(x, x) | jitted(x) | np.random.default_rng(0).permutation(x) | np.random.default_rng(0).normal(x) | x.astype(str)
 x.view(np.uint64) | np.packbits(x > 0) | x.data | x.ctypes | bytes(x) | bytearray(x) | hashlib.sha256(x).hexdigest() | zlib.crc32(x)
-lazy_hash(x) | lazy_numpy(x) | array.array("d", x[0]) | decimal.Decimal(x[0, 0]) | 1.0 if x[0, 0] > 0 else 0.0 | [v for v in x[0] if v > 0]
+lazy_hash(x) | array.array("d", x[0]) | decimal.Decimal(x[0, 0]) | 1.0 if x[0, 0] > 0 else 0.0 | [v for v in x[0] if v > 0]
 np.ones(3)[int(x[0, 0]) % 3] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 0])) + 1) | any(v > 0 for v in x[0]) | bool(x[0, 0]) | while_loop(x)
 np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
 np.save("/dev/null", x) | np.array2string(x) | id(x) | complex(x[0, 0]) | x.nonzero() | x.searchsorted(0.0) | np.asarray(x, dtype=object).astype(str)

@@ -19,9 +19,9 @@ from secmix.kernel.world import replaced
 
 
 def imported_where_it_is_used() -> Any:
-    from numpy.random import default_rng
+    from numpy.random import rand
 
-    return default_rng().random()
+    return rand()  # noqa: NPY002
 
 
 def raising() -> None:
@@ -53,7 +53,7 @@ NOTED: dict[str, Callable[[], Any]] = {
     "a function that is imported by name": lambda: rand(),  # noqa: NPY002
     "RandomState without a seed": lambda: np.random.RandomState().rand(),
     "a bit generator without a seed": lambda: np.random.PCG64(),
-    "a generator imported where it is used": imported_where_it_is_used,
+    "a function that is imported where it is used": imported_where_it_is_used,
     "floating-point errors that are raised": raising,
     "errors that are raised from here on": lambda: np.seterr(**np.seterr(invalid="call")),
     "warnings that are recorded": recording,

@@ -39,6 +39,20 @@ def test_types_that_read_memory_are_what_they_are_of_public_values() -> None:
         assert bytes([1, 2]) == b"\x01\x02"
 
 
+def test_what_a_function_imports_is_followed_too_in_these_modules_alone() -> None:
+    def imported() -> Any:
+        from numpy.random import default_rng
+
+        return default_rng
+
+    plain = imported()
+    with replaced(set()):
+        assert imported() is plain
+    with replaced({__name__}):
+        assert imported() is np.random.default_rng is not plain
+    assert imported() is plain
+
+
 def test_arrays_of_coins_are_coins_and_copies_are_asked_for() -> None:
     with replaced({__name__}), following(Trace()) as trace:
         coin = coin_among([1, 2, 3], 2, "a coin")
