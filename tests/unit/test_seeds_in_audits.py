@@ -64,6 +64,11 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "short, a byte of a hash": (small.OneByte, HonestButCurious({1, 2, 3}), "a seed of 8 bits (bases.py, line "),
     "short, cut to a byte": (small.Folded, HonestButCurious({1, 2, 3}), "a seed of 8 bits (bases.py, line "),
     "short, of RandomState": (ciphers.Folded, Eavesdropper(), "a seed of 32 bits (ciphers.py, line "),
+    "short, of RandomState, folded by xor": (
+        ciphers.FoldedByXor,
+        Eavesdropper(),
+        "a seed of 32 bits (RandomState, ciphers.py, line ",
+    ),
     "of RandomState, the rank": (
         ciphers.StateOfRank,
         Eavesdropper(),

@@ -41,6 +41,7 @@ from secmix.auditing.witnesses.direct_reading import KNOWN, DirectReading
 from secmix.auditing.witnesses.features import metadata_features, number_features
 from secmix.auditing.witnesses.instance import LEAST, InstanceCall, ProtocolInstance, steps_of, truth_of
 from secmix.auditing.witnesses.masks.removal import MaskRemoval
+from secmix.auditing.witnesses.masks.untraced import UntracedSeeds
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
 from secmix.kernel import KnownSums
@@ -100,6 +101,7 @@ def _decoders(case: CellContext, missed: list[str]) -> Iterator[Callable[[], lis
         return
     yield lambda: sealed_findings(case, reading.nodes)
     yield lambda: _masks_off(reading, built, missed)
+    yield lambda: UntracedSeeds(reading, built).findings(missed)
     yield reading.as_audited
     yield reading.in_other_iterations
     yield reading.on_special_inputs

@@ -88,7 +88,8 @@ def _blocks(
         rng = stream(seed, "soundness", "replay", run, call)
         if reuses and masks is None:
             masks = protocol.draw_masks(1, inputs.shape[2], network, rng.spawn(1)[0])
-        with _recording_seeds(lambda *seed, call=call: replay.seeds.append((call, *seed)), reseeded):
+        change = _reseeded if reseeded else _as_given
+        with recorded_seeds(lambda *seed, call=call: replay.seeds.append((call, *seed)), change):
             try:
                 protocol.average(0 * inputs if zeros else inputs.copy(), network, rng, masks=masks, channel=channel)
             except Exception:  # the protocol's code may raise anything
@@ -96,19 +97,31 @@ def _blocks(
     return list(channel.transcript)
 
 
+def _as_given(name: str, args: Any) -> Any:
+    return args
+
+
+def _reseeded(name: str, args: Any) -> Any:
+    """Return other numbers than those that a generator is asked for with."""
+    others = [1, *(abs(number) % 2**32 for number in _numbers(args))]
+    return (repr(others) if name == "Random" else others,)
+
+
 @contextmanager
-def _recording_seeds(note: Callable[[Place, str, tuple[int, ...]], None], reseeded: bool) -> Iterator[None]:
-    """Record what the protocol's own code makes generators of."""
+def recorded_seeds(
+    note: Callable[[Place, str, tuple[int, ...]], None], change: Callable[[str, Any], Any] = _as_given
+) -> Iterator[None]:
+    """Record what the protocol's own code makes generators of; ``change`` returns other arguments for them."""
 
     def seeds(name: str, args: Any, kw: Any) -> Any:
         """Note the seed, and return the arguments to go on with."""
         frame = sys._getframe(2)
-        numbers = _numbers([*args, *kw.values()])
+        given = (*args, *kw.values())
+        numbers = _numbers(given)
         if not numbers or not is_protocol(frame.f_code.co_filename):
             return args, kw
         note(Place(frame.f_code.co_filename, frame.f_lineno), name, numbers)
-        others = [1, *(abs(number) % 2**32 for number in numbers)]
-        return ((repr(others) if name == "Random" else others,), {}) if reseeded else (args, kw)
+        return change(name, given), {}
 
     def default_rng(*args: Any, **kw: Any) -> Any:
         args, kw = seeds("default_rng", args, kw)
