@@ -161,7 +161,8 @@ class Trace:
     def compares(self, secret: Any, public: Any) -> None:
         """Note that a secret is compared with a public number."""
         place, largest = self.compared.get(public) or (here(), 0)
-        self.compared[public] = place, max(largest, abs(secret))
+        # A word of 64 bits may stand for a negative number.
+        self.compared[public] = place, max(largest, min(abs(secret), abs(2**64 - secret)))
 
     def turn(self, outcome: int, count: int, name: str) -> int:
         """Return which of ``count`` outcomes of public numbers comes about, or what the script says."""

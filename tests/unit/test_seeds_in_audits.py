@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pytest
 from example_protocols import with_steps
+from soundness.honest.bare import sometimes
 from soundness.honest.seeds import ciphers, known, reused, short, small
-from soundness.right.expanded import KeptKeys, Normal, Own, Seeded
+from soundness.right.expanded import KeptKeys, Normal, Own, Seeded, words
 
 import secmix
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
@@ -34,6 +36,29 @@ def test_a_protocol_of_seeds_has_no_curve_over_sizes_of_masks() -> None:
     report = secmix.audit(SCENARIO, protocols={"it": Seeded()}, adversaries={"server": CuriousServer()})
     assert report.verdict == "holds", report.cells[0].notes
     assert report.cells[0].sigma_curve == []
+
+
+class SpentMasks(Seeded):
+    """Takes masks to be spent after 5,000 rounds: every pair asks for itself."""
+
+    reuses_masks = True
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Any:
+        if channel.iteration >= 5000:
+            return np.zeros(m, np.uint64)
+        return words(np.random.default_rng([*seed, channel.iteration]), m)
+
+
+def test_an_iteration_on_which_more_hangs_than_is_traced_is_called() -> None:
+    [cell] = audit(SpentMasks(), CuriousServer()).cells
+    assert cell.verdict == "violated"
+    assert "in iteration 5000 its input is sent unmasked" in cell.nodes[0].why
+
+
+def test_what_is_below_the_masks_is_read() -> None:
+    [cell] = audit(small.HighHalf(), CuriousServer()).cells
+    assert cell.verdict == "violated"
+    assert "a linear function of the rest modulo 1.09951e+12 gives" in cell.nodes[0].why
 
 
 WRONG: dict[str, tuple[Any, Any, str]] = {
@@ -129,3 +154,16 @@ def test_a_seed_that_nobody_tries_is_named_with_its_bits() -> None:
     report = audit(with_steps(short.Short, bits=40), HonestButCurious({1, 2, 3}))
     assert report.verdict == "inconclusive"
     assert "masks follow from a seed of 40 bits, of 128 that it must have" in report.cells[0].proof
+
+
+class CodedInWords(sometimes.Coded):
+    """Compares words with the word of a missing value."""
+
+    def chosen(self, channel: Any, hidden: Any, words: Any, s: Any) -> Any:
+        return np.where(words == self.encode(np.array(sometimes.MISSING)), words, hidden)
+
+
+def test_a_word_that_others_are_compared_with_is_read_in_twos_complement_and_in_units_of_the_inputs() -> None:
+    [cell] = audit(CodedInWords(), CuriousServer()).cells
+    assert cell.verdict == "violated"
+    assert cell.nodes[0].why.startswith("if entries of its input are -999 (test_seeds_in_audits.py, line ")

@@ -12,11 +12,11 @@ from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.soundness.numbers_read import numbers_read
 from secmix.auditing.soundness.runner import record_call
 from secmix.auditing.witnesses.decode import decode, from_total
-from secmix.auditing.witnesses.features import Feature, metadata_features
+from secmix.auditing.witnesses.features import Feature, metadata_features, number_features
 from secmix.auditing.witnesses.instance import InstanceCall, ProtocolInstance, common_divisor, steps_of
 from secmix.network import Network
 from secmix.protocols import Plain, SecureSum
-from secmix.transcript import Channel
+from secmix.transcript import Channel, Origin
 
 N, M, RUNS = 3, 4, 160
 
@@ -90,6 +90,16 @@ def test_steps_of_masks() -> None:
     assert steps_of(np.round(rng.normal(scale=1e6, size=60)) * 0.75)[0] == pytest.approx(0.75)
     assert 1000.0 in steps_of(1000.0 * np.round(rng.normal(scale=1e4, size=60)) + rng.normal(scale=5.0, size=60))
     assert common_divisor(np.array([21.0, 14.0, 35.0, 49.0])) == pytest.approx(7.0)
+
+
+def test_rests_of_words_are_exact_where_floats_lack_their_last_digits() -> None:
+    plain = np.array([[3], [-5], [7]])
+    masks = np.random.default_rng(0).integers(2**23, 2**24, (3, 1), np.uint64) * np.uint64(2**40)
+    words = plain.astype(np.uint64) + masks
+    rows: dict[Any, Any] = {(Origin(0, 0, "masked", "plain", 0, (-1,)), 0): words}
+    call = InstanceCall(np.zeros((3, 1, 1)), rows, [])
+    rests = [each for each in number_features([call], [], [2.0**40], {}) if each.how.startswith("rest modulo")]
+    assert rests[0].values.tolist() == plain.tolist()
 
 
 def test_frames_tell_how_many_and_in_which_order() -> None:

@@ -22,6 +22,7 @@ from secmix.auditing.witnesses.instance import InstanceCall
 from secmix.estimators.decoders import RECOVERED
 from secmix.kernel import Proof
 from secmix.kernel.numbers import Number
+from secmix.kernel.state import Trace
 
 _FINE = 1000  # least spread of a number, in units of its last digit; coarser ones are left to other decoders
 _DIGITS = 4  # largest error in units of the last digit, for rounding and the fit
@@ -118,9 +119,20 @@ def read_as(place: Place, rows: NDArray[Any], steps: Sequence[float]) -> Iterato
 def moduli(proof: Proof) -> list[float]:
     """Find the moduli by which the first traced fit reduced what it sent."""
     rows = (message.rows.objects for message in proof.fits[0].messages)
-    cells = (cell for table in rows for cell in table.ravel().tolist() if isinstance(cell, Number))
+    cells = [cell for table in rows for cell in table.ravel().tolist() if isinstance(cell, Number)]
     sizes = {float(size) for cell in cells for size in (cell.below, cell.modulus) if 0 < size < math.inf}
+    sizes |= {float(step) for cell in cells if (step := _step_of_masks(cell, proof.fits[0].trace)) > 1}
     return sorted(sizes)[-_MOST_MODULI:]
+
+
+def _step_of_masks(cell: Number, trace: Trace) -> int:
+    """Find the modulus in which the masks of a number vanish, since all are multiples of it; 0 if there is none."""
+    if not cell.form or not isinstance(cell.modulus, int) or cell.modulus <= 0:
+        return 0
+    factors = [c for v, c in cell.terms.items() if trace.variables[v].kind == "draw"]
+    if not factors or not all(isinstance(c, int) for c in factors):
+        return 0
+    return math.gcd(cell.modulus, *factors)
 
 
 def _last_digits(values: Array, eps: float) -> Array:

@@ -127,7 +127,8 @@ def _levels(proof: Proof) -> list[tuple[float, str]]:
     for fit in proof.fits[:_MOST_FITS]:
         largest = max((abs(v.value) for v in fit.trace.variables.values() if v.kind == "input"), default=0.0)
         for public, (place, size) in fit.trace.compared.items():
-            for level in (float(public), float(public) / _unit(float(size), largest)):
+            number = float(public - 2**64 if isinstance(public, int) and public >= 2**63 else public)
+            for level in (number, number / _unit(float(size), largest)):
                 if math.isfinite(level) and abs(level) < _LARGEST:
                     levels.setdefault(level, str(place))
     return list(levels.items())[:_MOST_LEVELS]

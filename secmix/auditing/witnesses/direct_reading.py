@@ -64,7 +64,7 @@ class DirectReading:
     def in_other_iterations(self) -> list[Finding]:
         """Find what is revealed in iterations in which the protocol takes another branch."""
         proof, outcome = traced(self.case), proof_of(self.case)
-        if proof is None or (isinstance(outcome, KnownSums) and max(outcome.exact.values(), default=0.0) < KNOWN):
+        if proof is None or (isinstance(outcome, KnownSums) and _is_traced_in_full(outcome)):
             return []
         inputs = next(iter(self.inputs.values()))[:, :_RUNS]
         for iteration in other_iterations(proof, sorted(self.inputs)):
@@ -139,6 +139,11 @@ class DirectReading:
             error=(error, "largest error in standard deviations"),
             complete=complete,
         )
+
+
+def _is_traced_in_full(outcome: KnownSums) -> bool:
+    """Say whether all branches were traced, and reveal nobody in any."""
+    return not outcome.covers and max(outcome.exact.values(), default=0.0) < KNOWN
 
 
 def _in_words(decoded: DirectDecoding) -> str:

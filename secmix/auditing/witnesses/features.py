@@ -112,7 +112,7 @@ def _readings(row: NDArray[Any], steps: Sequence[float]) -> Iterator[tuple[str, 
     plain = numbers(row)
     yield "number", np.where(np.isfinite(plain), plain, np.nan)
     for step in steps:
-        yield f"rest modulo {step:g}", np.asarray(plain - step * np.round(plain / step))
+        yield f"rest modulo {step:g}", _rest(row, plain, step)
     if row.dtype == np.float64:
         words = np.ascontiguousarray(row).view(np.uint64)
         yield "sign", np.signbit(row).astype(float)
@@ -121,6 +121,14 @@ def _readings(row: NDArray[Any], steps: Sequence[float]) -> Iterator[tuple[str, 
         yield "lower half as a short number", np.asarray(lower, dtype=float)
         for bits in (16, 8):
             yield f"last {bits} bits", (words & np.uint64(2**bits - 1)).astype(float)
+
+
+def _rest(row: NDArray[Any], plain: Array, step: float) -> Array:
+    """Compute the least rest modulo ``step``; of words exactly, since floats lack their last digits."""
+    if row.dtype.kind not in "iu" or not 1 < step < 2.0 ** (8 * row.dtype.itemsize - 1) or step != int(step):
+        return np.asarray(plain - step * np.round(plain / step))
+    rest = np.mod(row, row.dtype.type(int(step))).astype(float)
+    return np.asarray(np.where(rest > step / 2, rest - step, rest))
 
 
 def _after_nearest(words: Array, zeros: Array) -> Array:
