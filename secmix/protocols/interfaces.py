@@ -3,9 +3,10 @@
 A *sum protocol* has, beside its settings,
 
 ``average(inputs, network, rng, *, masks=None, channel=None) -> (averages, Transcript)``
-    inputs (runs, n, m) to averages (runs, n, m), what each node ends with. Every message goes through the channel, and
-    ``channel.hold`` notes what a node holds without one: its input, the masks it drew. The audit reads the knowledge of
-    corrupt nodes from there, and finds out when a message does not follow from it.
+    inputs (runs, n, m) to averages (runs, n, m), what each node ends with: NaN for one that dropped out, the average
+    over those who are left for all others. Every message goes through the channel, and ``channel.hold`` notes what a
+    node holds without one: its input, the masks it drew. The audit reads the knowledge of corrupt nodes from there, and
+    finds out when a message does not follow from it.
 ``draw_masks(runs, m, network, rng) -> (runs, k, m)``
     the secret randomness of one averaging, k numbers for each entry; ``average`` draws it by this same method when
     ``masks`` is None. How averages and messages depend on inputs and masks is all there is to know of the protocol: the
