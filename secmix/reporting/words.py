@@ -155,6 +155,12 @@ def node_interval(node: NodeSummary) -> str:
     return text if text.startswith("at least") else f"[{text.replace(' to ', ', ')}]"
 
 
+def is_share(node: NodeSummary) -> bool:
+    """Check that a node's worst number is a share of leakage: of epsilon and membership the reason has the number."""
+    evidence = evidence_of(node.worst_evidence)
+    return evidence is None or node.worst > 0 or not (evidence.bounds_epsilon or evidence.tells_members)
+
+
 def _between(low: float, high: float) -> str:
     """Format an interval of shares; with an upper end of 1 that bounds nothing, give the lower end only."""
     return f"at least {share(low)}" if high == 1 and 0 < low < 1 else f"{share(low)} to {share(high)}"

@@ -24,6 +24,8 @@ from secmix.privacy import gaussian_epsilon
 from secmix.protocols import DistributedEM, FederatedPCA, FederatedRegression, SecureSum
 from secmix.protocols.collaboration import run_by_run
 from secmix.protocols.released import RELEASED, FittedMixture, Released
+from secmix.reporting import words
+from secmix.reporting.formats.markdown import render as markdown
 from secmix.reporting.release.of_report import release_page
 from secmix.transcript import SERVER, Channel
 
@@ -191,6 +193,8 @@ def test_a_limit_on_membership_is_asked_of_the_public_alone():
     assert (public.adversary, public.public, public.number) == ("public", True, 2)  # it comes first
     assert public.verdict == "violated"
     assert {node.standing for node in public.nodes} == {"partly leaked"}
+    assert {words.is_share(node) for node in public.nodes} == {False}  # a rate of membership is no share of leakage
+    assert "| see why | in " in markdown(both)
     assert other.verdict == "not asked"
     page = release_page(both)
     first, second = page.outputs[0].readers

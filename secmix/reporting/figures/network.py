@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix.auditing.report import Cell, NodeSummary
 from secmix.reporting.figures.svg import COLOUR, STYLE, ink_on, inline, shade
-from secmix.reporting.words import readable, share
+from secmix.reporting.words import is_share, readable, share
 
 CROWD = 24  # with more nodes there is no room for a number beside each
 _NAME = 16  # characters below a node
@@ -124,7 +124,7 @@ def _draw_leakage(axes: Any, spot: Any, outward: Any, summary: NodeSummary, radi
     length = float(np.hypot(*outward))
     way = outward / length if length > 1e-9 else np.array([0.0, -1.0])
     axes.annotate(
-        "?" if summary.standing == "inconclusive" else share(summary.worst),
+        "?" if summary.standing == "inconclusive" or not is_share(summary) else share(summary.worst),
         spot,
         xytext=tuple(way * (radius + 8)),
         textcoords="offset points",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.report import FAULTS, Cell, Finding, PrivacyClaim, Report, covered
+from secmix.auditing.report import FAULTS, Cell, Finding, NodeSummary, PrivacyClaim, Report, covered
 from secmix.reporting import words
 from secmix.reporting.figures.curves import picture_alt
 from secmix.reporting.formats import exposure_tables, markdown_robustness
@@ -96,6 +96,10 @@ def _matrix(report: Report) -> str:
     return _table(("", "Protocol", "Adversary", "Verdict", "Worst standing", "Honest nodes"), rows)
 
 
+def _leakage(node: NodeSummary) -> str:
+    return escape(words.share(node.worst)) if words.is_share(node) else "see why"
+
+
 def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     parts = [
         f'<a id="cell-{k}"></a>\n\n## {k}. {escape(cell.protocol)} against {escape(cell.adversary)}',
@@ -108,7 +112,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
                 (
                     escape(cell.label(node.node)),
                     node.standing,
-                    "its own" if node.standing == "corrupt" else escape(words.share(node.worst)),
+                    "its own" if node.standing == "corrupt" else _leakage(node),
                     escape(node.why),
                     f"**{node.verdict}**" if node.verdict in FAULTS else node.verdict,
                 )

@@ -176,7 +176,7 @@ def _print_faults(report: Report, console: Console) -> None:
         for (standing, why, verdict), nodes in list(explanations.items())[:EXPLANATIONS]:
             table.add_row(
                 Text(_names(cell, [node.node for node in nodes])),
-                Text.assemble((standing, STYLE[verdict]), f" ({_range([node.worst for node in nodes])}): {why}"),
+                Text.assemble((standing, STYLE[verdict]), f"{_leakage(nodes)}: {why}"),
             )
         if len(explanations) > EXPLANATIONS:
             table.add_row("", Text(f"and {len(explanations) - EXPLANATIONS} more in the report", style="dim"))
@@ -197,6 +197,10 @@ def _names(cell: Cell, nodes: Sequence[int]) -> str:
     return kind + labels + (f" +{len(nodes) - 6}" if len(nodes) > 6 else "")
 
 
-def _range(leaks: Sequence[float]) -> str:
+def _leakage(nodes: Sequence[NodeSummary]) -> str:
+    """Put the range of the nodes' worst leakage in brackets; nothing where none is a share."""
+    leaks = [node.worst for node in nodes if words.is_share(node)]
+    if not leaks:
+        return ""
     low, high = words.share(min(leaks)), words.share(max(leaks))
-    return low if low == high else f"{low} to {high}"
+    return f" ({low})" if low == high else f" ({low} to {high})"
