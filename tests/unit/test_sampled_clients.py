@@ -24,6 +24,7 @@ from noisy_protocols import (
     Step,
     claimed,
     each_by_a_coin,
+    report,
     setup_of,
     two_of_all,
 )
@@ -35,6 +36,7 @@ from secmix.auditing.noise.replays.playback import play_back
 from secmix.auditing.noise.replays.sampled import play_back_sampled
 from secmix.privacy import clip, gaussian, gaussian_epsilon
 from secmix.privacy.ledger import Ledger, noting
+from secmix.protocols.collaboration import run_by_run
 from secmix.scenario import PolicySpec, terms_of
 
 DELTA = NODE["delta"]
@@ -112,11 +114,46 @@ def test_a_right_claim_holds_at_its_limit_and_not_below() -> None:
         assert "nothing is credited for the sampling" in found.nodes[0].follows
 
 
+class RunByRun(Sampled):
+    """Draws who takes part anew in each run."""
+
+    def collaborate(self, parts: Any, network: Any, rng: Any, *, channel: Any) -> Array:
+        def once(rows: Any, on: Any) -> Array:
+            return super(RunByRun, self).collaborate([part[None] for part in rows], network, rng, channel=on)[0]
+
+        return run_by_run(once, parts, channel)
+
+
+@pytest.mark.build
+def test_a_limit_on_epsilon_holds_although_few_runs_are_alike() -> None:
+    exact = gaussian_epsilon(math.sqrt(3) * 2 * NORM / SCALE, DELTA)
+    policy = {"max_epsilon": 1.001 * exact, "delta": DELTA}
+    (cell,) = report(RunByRun(rounds=3), {"epsilon": 1.001 * exact, "delta": DELTA}, policy=policy).cells
+    assert any("too few to fit decoders on" in note for note in cell.notes)
+    assert cell.claim is not None
+    assert cell.nodes[0].verdict == cell.claim.verdict == "holds"
+
+
 # --- wrong ones: none is bounded, and each is named ---
 
 
 def one_generator(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
     return twins.of_node(self, t, node, gradients, self.kept["server"])
+
+
+class Whispering(Sampled):
+    """Ends with a mean of rows that no message carried."""
+
+    def collaborate(self, parts: Any, network: Any, rng: Any, *, channel: Any) -> Array:
+        ends = super().collaborate(parts, network, rng, channel=channel)
+        return np.asarray(ends + 1e-3 * parts[0].mean(axis=(1, 2))[:, None, None])
+
+
+@pytest.mark.build
+def test_what_passes_outside_the_channel_keeps_a_claim_open() -> None:
+    found = claimed(Whispering(rounds=3), {"epsilon": 100.0, "delta": DELTA})
+    assert found.verdict == "inconclusive"
+    assert "outside the channel" in found.nodes[0].follows
 
 
 def taken_off_by_the_seed(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:

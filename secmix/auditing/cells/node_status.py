@@ -33,17 +33,21 @@ def premises_of(case: CellContext, node: int) -> Premises:
     """Return what a verdict on ``node`` rests on beside the findings about it."""
     observation, clearance = case.observation, proof_of(case)
     share, unmeasured = given_away(case, node), in_doubt(case)
-    if not isinstance(case.setup, SumSetup):
+    if isinstance(observation, CollaborationObservation):
+        noise = noise_clearance(case, node)
+        # A replay compares whole calls: to what noise hides, decoders that were not fitted are nothing.
+        missed = [observation.few_alike] * bool(observation.few_alike and not isinstance(noise, Clearance))
         return Premises(
             clearance=clearance,
             output_share=share,
-            unmet=list(observation.unmet_premises),
+            unmet=[*observation.unmet_premises, *missed],
             unmeasured=unmeasured,
             is_sum=False,
             opaque=_opaque(case),
-            noise=noise_clearance(case, node),
+            noise=noise,
         )
     assert isinstance(observation, SumObservation)
+    assert isinstance(case.setup, SumSetup)
     return Premises(
         clearance=clearance,
         output_share=share,
@@ -84,8 +88,9 @@ def notes(case: CellContext) -> list[str]:
     if isinstance(case.setup, SumSetup):
         return [*draws, *_notes_on_sums(cell), *observation.unmet_premises]
     assert isinstance(case.setup, CollaborationSetup)
-    premises = CollaborationTraits.of(case.setup.protocol).premises(readable(case))
-    return [*draws, *_notes_on_collaborations(case), *premises, *observation.unmet_premises]
+    assert isinstance(observation, CollaborationObservation)
+    premises = [*CollaborationTraits.of(case.setup.protocol).premises(readable(case)), *observation.unmet_premises]
+    return [*draws, *_notes_on_collaborations(case), *premises, *[observation.few_alike] * bool(observation.few_alike)]
 
 
 def _few_rows(setup: Setup) -> list[str]:

@@ -140,11 +140,10 @@ def _of_node(case: CellContext, claim: ClaimSpec, node: int, *, look: bool) -> N
 
 
 def _proof(case: CellContext, bound: NoiseBound | None, claim: ClaimSpec) -> Clearance | Open:
-    if doubts := in_doubt(case):
+    if doubts := [*case.observation.unmet_premises, *in_doubt(case)]:
         return Open("; ".join(doubts))
     if isinstance(outcome := proof_of(case), Clearance):
-        return outcome if not case.observation.unmet_premises else Open("; ".join(case.observation.unmet_premises))
-    # That few runs are alike, as where clients are sampled, matters to decoders: a replay compares all of a call.
+        return outcome
     if bound is None:
         return Open(f"nothing is clipped or released by secmix.privacy, so no noise is proved: {_bare(case)}")
     return claim_cleared(bound, claim.terms)

@@ -53,6 +53,8 @@ class CollaborationObservation(Observation):
         The smaller groups, the largest first.
     same_in : int
         Number of calls on other rows in which all that the adversary reads was bit-identical; 0 if it was not.
+    few_alike : str
+        Why decoders may miss what some runs show: too few of them are alike; empty if nothing is missed so.
     """
 
     output: Array | None
@@ -62,6 +64,7 @@ class CollaborationObservation(Observation):
     metadata: list[Frame]
     others: tuple[CollaborationObservation, ...] = ()
     same_in: int = 0
+    few_alike: str = ""
 
     @property
     def groups(self) -> tuple[CollaborationObservation, ...]:
@@ -142,14 +145,14 @@ def observe_collaboration(cell: Scenario, setup: CollaborationSetup, seeds: Seed
             groups.setdefault(piece.key, []).append(piece)
     ordered = sorted((_joined(pieces, setup) for pieces in groups.values()), key=lambda group: -group.runs)
     few = sum(group.runs for group in ordered if group.runs < ENOUGH)
-    unmet_premises = []
+    few_alike = ""
     if len(ordered) > 1 and few:
-        unmet_premises = [
+        few_alike = (
             f"{few} of {cell.runs} runs are in groups of fewer than {ENOUGH} runs with equal metadata: too few to fit "
             "decoders on"
-        ]
+        )
     lines = joined(group.lines for group in ordered)
-    return replace(ordered[0], others=tuple(ordered[1:]), unmet_premises=unmet_premises, lines=lines)
+    return replace(ordered[0], others=tuple(ordered[1:]), few_alike=few_alike, lines=lines)
 
 
 def _pieces(
