@@ -1,4 +1,4 @@
-"""What leaves at the end: a protocol whose results are released, as messages that anybody reads.
+"""Release of what a protocol ends with, as messages that anybody reads.
 
 A released mixture, subspace or model is a message to the world. :class:`Released` sends it as one, so that an audit can
 ask what it tells by itself; :class:`FittedMixture` is what distributed EM over a sum protocol ends with.
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols.collaboration import RunsDiffer
 from secmix.protocols.em.distributed_em import DistributedEM
+from secmix.protocols.mixture.distributed_mixture import packed
 from secmix.protocols.sums import Plain
 from secmix.transcript import SERVER, Channel
 
@@ -92,17 +92,3 @@ class FittedMixture:
         """The same fit over plain sums: what masks and encryption hide on the way does not change the result."""
         settings = {name: value for name, value in vars(self.model).items() if not name.endswith("_")}
         return FittedMixture(DistributedEM(**{**settings, "sums": Plain(), "record": False}))
-
-
-def packed(mixture: Mixture) -> Array:
-    """Flatten mixtures (...,) to numbers (..., p): weights, means, and the upper triangles of the covariances.
-
-    Examples
-    --------
-    >>> packed(Mixture([1.0], [[2.0, 3.0]], [[[4.0, 5.0], [5.0, 6.0]]])).tolist()
-    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    """
-    upper = np.triu_indices(mixture.n_features)
-    batch = np.shape(mixture.weights)[:-1]
-    numbers = (mixture.weights, mixture.means, mixture.covariances[..., upper[0], upper[1]])
-    return np.concatenate([np.reshape(part, (*batch, -1)) for part in numbers], axis=-1)
