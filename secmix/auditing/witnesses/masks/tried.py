@@ -33,10 +33,12 @@ _MOST = 2**16
 """Most streams that are expanded to try all values of a seed; one takes about 25 microseconds."""
 _SECONDS = 25e-6
 _SHORT = 2**32
-_SAMPLE = 2**10
-_MISTAKEN = 0.01
+SAMPLE = 2**10
+"""Seeds beside the right one that stand for all others, where these are too many to try."""
+MISTAKEN = 0.01
 """Most other seeds of all that may pass for the right one, as expected from the sample."""
-_LOOKED_AT = 3  # numbers that distinguish seeds
+LOOKED_AT = 3
+"""Numbers that distinguish seeds."""
 _PLAIN = 2**8  # factor by which they must be smaller than with other seeds
 _WORDS = 2**64
 
@@ -71,19 +73,29 @@ class Guess:
     @property
     def duration(self) -> str:
         """The time that trying all values takes."""
-        seconds = self.values * len(self.streams) * _SECONDS
-        return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
+        return duration(self.values * len(self.streams))
 
     @property
     def trials(self) -> str:
         """The values that were tried, in words."""
         if self.is_tried:
             return f"all {self.values:,} were tried"
-        return f"the right one was told from {_SAMPLE:,} others, and trying all takes about {self.duration}"
+        return told_from_others(self.duration)
 
     def __str__(self) -> str:
         bits = f"a seed of {np.log2(self.values):.0f} bits"
         return f"{bits} was not tried, which would take about {self.duration} ({self.streams[0].place})"
+
+
+def duration(streams: float) -> str:
+    """Return the time that expanding so many streams takes."""
+    seconds = streams * _SECONDS
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
+
+
+def told_from_others(takes: str) -> str:
+    """Say that the right seed was told from a sample of others, and how long trying all takes."""
+    return f"the right one was told from {SAMPLE:,} others, and trying all takes about {takes}"
 
 
 def guesses(known: Known) -> list[Guess]:
@@ -118,7 +130,7 @@ class Tables:
         """List the seeds that are tried: all, or a sample and then those of the runs; none if these are not known."""
         if guess.is_tried:
             return np.arange(guess.values)
-        sample = generator(guess.values, "soundness", "seeds").integers(guess.values, size=_SAMPLE)
+        sample = generator(guess.values, "soundness", "seeds").integers(guess.values, size=SAMPLE)
         right = self.right(guess)
         return np.concatenate([sample, right]) if len(right) else right
 
@@ -149,7 +161,7 @@ class Tables:
         sequences = []
         for value in self.candidates(guess).tolist():
             values |= assigned(guess.seed, value)
-            sequences.append(sequence(stream, self.known.trace, values)[:_LOOKED_AT])
+            sequences.append(sequence(stream, self.known.trace, values)[:LOOKED_AT])
         return [np.array(x, np.uint64 if isinstance(x[0], int) else float) for x in zip(*sequences, strict=False)]
 
 
@@ -172,8 +184,8 @@ def tried(known: Known, rows: Sequence[Row], node: int, guess: Guess, tables: Ta
     """Yield numbers of a node's data, with the best seed in each run."""
     of_node = relations(known.trace, rows, known, node, guess.draws)
     masked = [relation for relation in of_node if relation.masks and len(relation.rows) == 1]
-    masks = tables.of(guess, [v for relation in masked[:_LOOKED_AT] for v in relation.masks])
-    compared = [relation for relation in masked[:_LOOKED_AT] if relation.masks.keys() <= masks.keys()]
+    masks = tables.of(guess, [v for relation in masked[:LOOKED_AT] for v in relation.masks])
+    compared = [relation for relation in masked[:LOOKED_AT] if relation.masks.keys() <= masks.keys()]
     if len(compared) < 2 or len({relation.modulus for relation in compared}) > 1:
         return
     size = np.max([_left(relation, masks) for relation in compared], axis=0)  # (candidates, runs)
@@ -182,7 +194,7 @@ def tried(known: Known, rows: Sequence[Row], node: int, guess: Guess, tables: Ta
         is_told = bool((np.median(size, axis=0) > _PLAIN * size.min(axis=0)).all())
     else:
         several = len({tuple(relation.masks.items()) for relation in compared})
-        is_told = mistaken(size, candidates, tables.right(guess), several) * guess.values < _MISTAKEN
+        is_told = mistaken(size, candidates, tables.right(guess), several) * guess.values < MISTAKEN
     if is_told:
         yield from _without(masked, known, guess, candidates[size.argmin(axis=0)].tolist())
 

@@ -23,19 +23,15 @@ from secmix.auditing.witnesses.affine import AffineReading, DirectDecoding, deco
 from secmix.auditing.witnesses.direct_reading import DirectReading
 from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.auditing.witnesses.masks.replay import recorded_seeds
-from secmix.auditing.witnesses.masks.tried import mistaken
+from secmix.auditing.witnesses.masks.tried import LOOKED_AT, MISTAKEN, SAMPLE, duration, mistaken, told_from_others
 from secmix.kernel.state import Place as Line
 from secmix.transcript import Channel
 
 _STREAM = ("soundness", "untraced seeds")
 _RECORDED = 12  # calls in which a seed of more bits would show: it is below 2^32 in all with a chance of 2^-12
 _RUNS, _LEAST = 80, 40  # half of them judge
-_SAMPLE = 2**10
-_MISTAKEN = 0.01  # most other seeds of all that may pass for the right one, as expected from the sample
-_LOOKED_AT = 3  # numbers that distinguish seeds
 _SHORT = 32  # bits
 _MOST_SECRETS = 80  # vectors of masks, each of which is drawn anew once
-_SECONDS = 25e-6  # that a generator takes to expand a seed
 _CODE_SIZED = 2**16  # smaller numbers occur in messages anyway
 _WORDS = 2**64
 _NOTHING = np.empty((0, 0))
@@ -201,7 +197,7 @@ class UntracedSeeds:
         right = [value for call in used if (value := seed.of(call.seeds)) is not None]
         if len(right) < len(used):
             return None
-        sample = stream(seed.bits, "soundness", "seeds").integers(2**seed.bits, size=_SAMPLE)
+        sample = stream(seed.bits, "soundness", "seeds").integers(2**seed.bits, size=SAMPLE)
         candidates = np.array([*sample.tolist(), *right])
         blank = [self._blank(run, place, value, candidates[0].item()) for run, value in enumerate(right)]
         masks = [self._blank(0, place, right[0], value) for value in candidates.tolist()]
@@ -211,10 +207,10 @@ class UntracedSeeds:
         for modulus in self._moduli(rows[0].dtype):
             left = _less(np.concatenate(rows), np.concatenate(blank), modulus)
             made = _less(np.concatenate(masks), masks[0], modulus)
-            size = np.abs(_centred(_less(left[None], made[:, None], modulus), modulus))[:, :, :_LOOKED_AT]
+            size = np.abs(_centred(_less(left[None], made[:, None], modulus), modulus))[:, :, :LOOKED_AT]
             wrong = mistaken(size.max(axis=2), candidates, np.array(right), size.shape[2])
-            if wrong * 2.0**seed.bits < _MISTAKEN:
-                return _centred(_less(left, made[_SAMPLE:], modulus), modulus)
+            if wrong * 2.0**seed.bits < MISTAKEN:
+                return _centred(_less(left, made[SAMPLE:], modulus), modulus)
         return None
 
     def _blank(self, run: int, place: Place, value: int, instead: int) -> NDArray[Any]:
@@ -286,9 +282,7 @@ def _other(value: int) -> int:
 
 
 def _in_words(seed: ShortSeed, place: Place) -> str:
-    minutes = 2.0**seed.bits * _SECONDS / 60
-    takes = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
     return (
-        f"its masks follow from {seed}: the right one was told from {_SAMPLE:,} others, and trying all takes about "
-        f"{takes}; '{place[0].kind}' without its masks is its input; draw seeds of at least 128 bits"
+        f"its masks follow from {seed}: {told_from_others(duration(2.0**seed.bits))}; '{place[0].kind}' without its "
+        "masks is its input; draw seeds of at least 128 bits"
     )
