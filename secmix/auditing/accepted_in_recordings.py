@@ -33,7 +33,7 @@ class RecordedFault:
 
     @property
     def verdict(self) -> Verdict:
-        """What it is in the audit's own words."""
+        """The verdict that it makes."""
         return "inconclusive" if self.kind == "open" else "violated"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.flat import layouts, row_in_flat
 from secmix.adversaries.reconstructions.flower import only_row
-from secmix.auditing.noise.recorded_spending import RecordedSpending
+from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spent_as_stated
 from secmix.auditing.released.last_arrays import LastArrays, in_words, last_arrays
 from secmix.recording import RecordedMessage, Recording
 from secmix.transcript import SERVER
@@ -89,8 +89,10 @@ class RecordedAudit:
     last: LastArrays = field(default_factory=LastArrays)
 
 
-def audit_recording(recording: Recording) -> RecordedAudit:
+def audit_recording(recording: Recording, stated: StatedClaim | None = None) -> RecordedAudit:
     """Audit a recording under a policy that wants no row to be known.
+
+    With a ``stated`` claim it has an account of what each node spent.
 
     Examples
     --------
@@ -117,6 +119,7 @@ def audit_recording(recording: Recording) -> RecordedAudit:
         _seen(recording),
         not_said=(*NOT_SAID, *_uncut(cut, {known.node for known in rows})),
         first=_only_errors(recording),
+        spent=[] if stated is None else spent_as_stated(recording, stated),
         last=_last(recording, rows),
     )
 

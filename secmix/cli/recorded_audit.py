@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 from secmix._base import files
 from secmix.auditing.accepted_in_recordings import RecordedConclusion, concluded
-from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spending_in_words, spent_as_stated
+from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spending_in_words
 from secmix.auditing.recorded import RecordedAudit, RecordedReading, audit_recording
 from secmix.auditing.released.last_arrays import OPEN, LastArrays
 from secmix.errors import SecmixError
@@ -45,9 +44,7 @@ def audited(
     """
     refusal = "what one recorded run says is written as {known}; asked for is {given}"
     wanted = wanted_formats(formats, refusal)
-    messages = read_recording(recording)
-    found = audit_recording(messages)
-    found = replace(found, spent=[] if stated is None else spent_as_stated(messages, stated))
+    found = audit_recording(read_recording(recording), stated)
     page = page_of_recording(found, list(headline(found)), _in_words, command_of(recording, _RELEASE))
     judged = concluded(found, accepted, date.today())
     report = report_of_run(found, show_private, command_of(recording))

@@ -26,7 +26,7 @@ _RIDGE = 1e-9  # of a number's variance over all runs: what is released exactly 
 
 @dataclass(frozen=True)
 class Membership:
-    """How well a test tells runs with a row from runs without it.
+    """Rate at which a test tells runs with a row from runs without it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a job ends with, as the public gets it: the last arrays that pass to those who train."""
+"""Result of a job, as the public gets it: the last arrays that pass to those who train."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a released result tells by itself, without the messages that made it."""
+"""Attacks on a released result by itself, without the messages that made it."""

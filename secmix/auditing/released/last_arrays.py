@@ -29,7 +29,7 @@ OPEN = (
 
 @dataclass(frozen=True)
 class LastArrays:
-    """What the public gets of a recorded run, as far as the recording has it.
+    """Result of a recorded run that the public gets, as far as the recording has it.
 
     Attributes
     ----------

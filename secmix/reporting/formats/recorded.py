@@ -24,7 +24,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class RecordedReport:
-    """What one recorded run says, ready to be rendered.
+    """Sentences about one recorded run, ready to be rendered.
 
     Attributes
     ----------

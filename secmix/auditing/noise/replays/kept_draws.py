@@ -10,7 +10,7 @@ import numpy as np
 from secmix.privacy.ledger import Release, seed_of
 
 Key = tuple[int, ...]
-"""Which generator spawned which, from the one that the protocol is given: ``SeedSequence.spawn_key``."""
+"""Path of a generator by which it was spawned, from the one that the protocol is given: ``SeedSequence.spawn_key``."""
 
 
 def root_with_other_noise(
