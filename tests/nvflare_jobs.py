@@ -62,7 +62,9 @@ while flare.is_running():
             random_state=0,
         ).fit(x)
         params = {"center": fitted.cluster_centers_, "count": fitted._counts}
-    print("LOGGED", json.dumps({name: np.ravel(array).tolist() for name, array in params.items() if array is not None}))
+    logged = {**params, "start": received.params.get("center")}
+    said = {name: array for name, array in logged.items() if array is not None}
+    print("LOGGED", json.dumps({name: np.ravel(array).tolist() for name, array in said.items()}))
     flare.send(flare.FLModel(params=params, metrics={"metrics": 0.0}, meta={"NUM_STEPS_CURRENT_ROUND": len(x)}))
 """
 
