@@ -162,10 +162,10 @@ def _audit_recorded(
         stated = None if claim is None else read_stated(claim)
         entries = [] if accepted is None else read_accepted_in_recording(accepted)
         kind = job_audit if is_job(recording) else recorded_audit
-        found, files = kind.audited(recording, folder, show_private, formats, stated, entries)
-        judged = concluded(found, entries, date.today())
+        result, files = kind.audited(recording, folder, show_private, formats, stated, entries)
+        judged = concluded(result, entries, date.today())
         with console.printed():
-            for line in [*kind.as_lines(found, show_private, judged), "", *map(str, files)]:
+            for line in [*kind.as_lines(result, show_private, judged), "", *map(str, files)]:
                 typer.echo(line)
     raise typer.Exit(STATUS[judged.verdict])
 

@@ -34,50 +34,50 @@ def audited(
         If another format is asked for, or none.
     """
     wanted = wanted_formats(formats, "--format of a recorded job is {known}; given: {given}")
-    found = audit_job(read_job(recording), stated)
-    page = page_of_job(found, list(headline(found)), command_of(recording, "release"))
-    report = _report(found, show_private, command_of(recording))
-    judged = concluded(found, accepted, date.today())
-    return found, written(out, wanted, report, as_plain(found, show_private), page, judged)
+    result = audit_job(read_job(recording), stated)
+    page = page_of_job(result, list(headline(result)), command_of(recording, "release"))
+    report = _report(result, show_private, command_of(recording))
+    judged = concluded(result, accepted, date.today())
+    return result, written(out, wanted, report, as_plain(result, show_private), page, judged)
 
 
-def as_lines(found: JobAudit, show_private: bool = False, judged: RecordedConclusion | None = None) -> Iterator[str]:
+def as_lines(audit: JobAudit, show_private: bool = False, judged: RecordedConclusion | None = None) -> Iterator[str]:
     """Render the report as Markdown."""
-    return markdown(with_accepted(_report(found, show_private), judged))
+    return markdown(with_accepted(_report(audit, show_private), judged))
 
 
-def _report(found: JobAudit, show_private: bool = False, command: str = "") -> RecordedReport:
+def _report(audit: JobAudit, show_private: bool = False, command: str = "") -> RecordedReport:
     """Put what was found into sentences, part by part; rows only if asked for."""
     alike: dict[tuple[object, ...], list[JobRow]] = {}
-    for known in found.rows:
+    for known in audit.rows:
         alike.setdefault((known.client, known.how, known.known_to, len(known.row)), []).append(known)
     rows = [_rows_in_words(rows, show_private) for rows in alike.values()]
-    controls = [control_in_words(control) for control in found.controls] or ["none: no filter is configured"]
+    controls = [control_in_words(control) for control in audit.controls] or ["none: no filter is configured"]
     none = "none was found. One run never shows that there is none to be found"
     return RecordedReport(
         "A recorded job of NVFlare",
-        found.verdict,
-        tuple(headline(found)),
+        audit.verdict,
+        tuple(headline(audit)),
         (
             ("Controls that the configuration names", statements(*controls)),
-            ("What the public gets at the end", statements(*result_in_words(found.last))),
-            *((f"What others learn of {client}", _of_client(found, client)) for client in _clients(found)),
+            ("What the public gets at the end", statements(*result_in_words(audit.last))),
+            *((f"What others learn of {client}", _of_client(audit, client)) for client in _clients(audit)),
             ("Rows that follow from the messages", tuple(rows) or statements(none)),
-            *spending(found.spent),
-            ("This run", statements(*found.remarks)),
-            ("What one run does not show", statements(*found.not_said)),
+            *spending(audit.spent),
+            ("This run", statements(*audit.remarks)),
+            ("What one run does not show", statements(*audit.not_said)),
         ),
         command,
         show_private,
     )
 
 
-def _clients(found: JobAudit) -> list[str]:
-    return list(dict.fromkeys(each.client for each in found.learned))
+def _clients(audit: JobAudit) -> list[str]:
+    return list(dict.fromkeys(each.client for each in audit.learned))
 
 
-def _of_client(found: JobAudit, client: str) -> tuple[Statement, ...]:
-    learned = [each for each in found.learned if each.client == client]
+def _of_client(audit: JobAudit, client: str) -> tuple[Statement, ...]:
+    learned = [each for each in audit.learned if each.client == client]
     return tuple(
         Statement(f"{each.party}: {'reads' if each.reads else 'nothing of its messages'}", (*each.reads, *each.knows))
         for each in learned
@@ -94,20 +94,20 @@ def _rows_in_words(rows: list[JobRow], show_private: bool) -> Statement:
     return Statement(f"{first.client}: {count}, known to {_names(first.known_to)}: {first.how}{hidden}", below)
 
 
-def headline(found: JobAudit) -> Iterator[str]:
+def headline(audit: JobAudit) -> Iterator[str]:
     """Say what decides: that no client answered, then each control that did not act."""
-    if found.all_failed:
+    if audit.all_failed:
         yield "**No client sent anything but errors**: nothing can be learnt from this run."
-    for control in found.controls:
+    for control in audit.controls:
         if control.outcome == "violated":
             yield f"**{control.name} of {_names(control.participants)} was not in force**: {control.how}."
-    clients = list(dict.fromkeys(row.client for row in found.rows))
+    clients = list(dict.fromkeys(row.client for row in audit.rows))
     if clients:
-        count = len(found.rows)
+        count = len(audit.rows)
         yield f"The messages give {count} row{'s' * (count != 1)} of {', '.join(clients)} away."
-    if found.last.rows:
+    if audit.last.rows:
         yield "The last arrays give rows away to whoever gets the released model."
-    elif found.verdict == "inconclusive":
+    elif audit.verdict == "inconclusive":
         yield "No row was found in the messages, and no control was found not to act. One run never shows more."
 
 
@@ -116,14 +116,14 @@ def control_in_words(control: Control) -> str:
     return f"{control.title}: {control.outcome}; {control.how}"
 
 
-def as_plain(found: JobAudit, show_private: bool = False) -> dict[str, object]:
+def as_plain(audit: JobAudit, show_private: bool = False) -> dict[str, object]:
     """Return the report as plain values."""
     return {
-        "verdict": found.verdict,
-        "all_failed": found.all_failed,
-        "headline": list(headline(found)),
-        "controls": [vars(control) for control in found.controls],
-        "learned": [vars(each) for each in found.learned],
+        "verdict": audit.verdict,
+        "all_failed": audit.all_failed,
+        "headline": list(headline(audit)),
+        "controls": [vars(control) for control in audit.controls],
+        "learned": [vars(each) for each in audit.learned],
         "rows": [
             {
                 "client": row.client,
@@ -133,12 +133,12 @@ def as_plain(found: JobAudit, show_private: bool = False) -> dict[str, object]:
                 "how": row.how,
             }
             | ({"row": [float(value) for value in row.row]} if show_private else {})
-            for row in found.rows
+            for row in audit.rows
         ],
-        "spent": [each.as_plain() for each in found.spent],
-        "remarks": found.remarks,
-        "not_said": list(found.not_said),
-        "last": vars(found.last),
+        "spent": [each.as_plain() for each in audit.spent],
+        "remarks": audit.remarks,
+        "not_said": list(audit.not_said),
+        "last": vars(audit.last),
     }
 
 

@@ -44,11 +44,11 @@ def audited(
     """
     refusal = "what one recorded run says is written as {known}; asked for is {given}"
     wanted = wanted_formats(formats, refusal)
-    found = audit_recording(read_recording(recording), stated)
-    page = page_of_recording(found, list(headline(found)), _in_words, command_of(recording, _RELEASE))
-    judged = concluded(found, accepted, date.today())
-    report = report_of_run(found, show_private, command_of(recording))
-    return found, written(out, wanted, report, as_plain(found, show_private), page, judged)
+    result = audit_recording(read_recording(recording), stated)
+    page = page_of_recording(result, list(headline(result)), _in_words, command_of(recording, _RELEASE))
+    judged = concluded(result, accepted, date.today())
+    report = report_of_run(result, show_private, command_of(recording))
+    return result, written(out, wanted, report, as_plain(result, show_private), page, judged)
 
 
 def wanted_formats(given: Sequence[str] | None, refusal: str) -> list[str]:
@@ -101,32 +101,32 @@ def command_of(recording: Path, format: str | None = None) -> str:
 
 
 def as_lines(
-    found: RecordedAudit, show_private: bool = False, judged: RecordedConclusion | None = None
+    audit: RecordedAudit, show_private: bool = False, judged: RecordedConclusion | None = None
 ) -> Iterator[str]:
     """Render the report as Markdown."""
-    return markdown(with_accepted(report_of_run(found, show_private), judged))
+    return markdown(with_accepted(report_of_run(audit, show_private), judged))
 
 
-def report_of_run(found: RecordedAudit, show_private: bool = False, command: str = "") -> RecordedReport:
+def report_of_run(audit: RecordedAudit, show_private: bool = False, command: str = "") -> RecordedReport:
     """Put what was found into sentences, part by part; rows only if asked for."""
-    *first, last = headline(found)
+    *first, last = headline(audit)
     rows = [
         f"node {known.node}: a row of {len(known.row)} numbers, each within {known.error:.1g}: {known.how}. "
         f"Row: {', '.join(f'{value:.6g}' for value in known.row) if show_private else 'not shown'}"
-        for known in found.rows
+        for known in audit.rows
     ]
     return RecordedReport(
         "A recorded run",
-        found.verdict,
+        audit.verdict,
         (*first, f"{last} Verdicts of one run are *violated* or *inconclusive*."),
         (
-            ("What the public gets at the end", statements(*result_in_words(found.last))),
-            ("Who reads what", statements(*map(_in_words, found.read))),
+            ("What the public gets at the end", statements(*result_in_words(audit.last))),
+            ("Who reads what", statements(*map(_in_words, audit.read))),
             ("Rows that follow from the messages", statements(*(rows or ["none"]))),
-            ("What a coalition could compute", statements(*found.coalitions)),
-            ("What is noticed without reading", statements(*(found.seen or ["nothing"]))),
-            *spending(found.spent),
-            ("What one run does not show", statements(*found.not_said)),
+            ("What a coalition could compute", statements(*audit.coalitions)),
+            ("What is noticed without reading", statements(*(audit.seen or ["nothing"]))),
+            *spending(audit.spent),
+            ("What one run does not show", statements(*audit.not_said)),
         ),
         command,
         show_private,
@@ -145,16 +145,16 @@ def result_in_words(last: LastArrays) -> list[str]:
         return ["no model was sent that the recording has: what is released is not known"]
     if not last.readable:
         return [last.what, "nothing was looked for: what is released once it is decrypted is not known"]
-    found = [*last.rows, *last.copies] or ["no row was found in it"]
-    return [last.what, *found, OPEN]
+    parts = [*last.rows, *last.copies] or ["no row was found in it"]
+    return [last.what, *parts, OPEN]
 
 
-def headline(found: RecordedAudit) -> Iterator[str]:
+def headline(audit: RecordedAudit) -> Iterator[str]:
     """Say what has to be known first, then whether a row was found."""
-    yield from (f"**{sentence[0].upper()}{sentence[1:]}.**" for sentence in found.first)
-    rows = len(found.rows)
+    yield from (f"**{sentence[0].upper()}{sentence[1:]}.**" for sentence in audit.first)
+    rows = len(audit.rows)
     if rows:
-        last = ", and so does the last model, to whoever gets it" if found.last.rows else ""
+        last = ", and so does the last model, to whoever gets it" if audit.last.rows else ""
         yield f"{rows} node{'s' * (rows != 1)} of which the messages give the row away{last}."
     else:
         yield "No row was found in the messages. One run never shows that there is none to be found."
@@ -172,20 +172,20 @@ def _in_words(reading: RecordedReading) -> str:
     )
 
 
-def as_plain(found: RecordedAudit, show_private: bool = False) -> dict[str, object]:
+def as_plain(audit: RecordedAudit, show_private: bool = False) -> dict[str, object]:
     """Return the report as plain values."""
     return {
-        "verdict": found.verdict,
-        "first": found.first,
-        "read": [vars(reading) for reading in found.read],
+        "verdict": audit.verdict,
+        "first": audit.first,
+        "read": [vars(reading) for reading in audit.read],
         "rows": [
             {"node": known.node, "numbers": len(known.row), "error": known.error, "how": known.how}
             | ({"row": [float(value) for value in known.row]} if show_private else {})
-            for known in found.rows
+            for known in audit.rows
         ],
-        "coalitions": found.coalitions,
-        "seen": found.seen,
-        "spent": [each.as_plain() for each in found.spent],
-        "not_said": list(found.not_said),
-        "last": vars(found.last),
+        "coalitions": audit.coalitions,
+        "seen": audit.seen,
+        "spent": [each.as_plain() for each in audit.spent],
+        "not_said": list(audit.not_said),
+        "last": vars(audit.last),
     }

@@ -188,8 +188,8 @@ def _delimiter(text: str) -> str:
     """Return the sign of which there are as many, and more than none, in every line."""
     lines = [line for line in text[:1_000_000].splitlines() if line.strip()][:_LINES]
     counts = {sign: {line.count(sign) for line in lines} for sign in ";\t|,"}
-    found = {sign: min(count) for sign, count in counts.items() if len(count) == 1 and min(count) > 0}
-    return max(found, key=lambda sign: found[sign]) if found else ","
+    candidates = {sign: min(count) for sign, count in counts.items() if len(count) == 1 and min(count) > 0}
+    return max(candidates, key=lambda sign: candidates[sign]) if candidates else ","
 
 
 def _table(path: Path, delimiter: str, encoding: str | None) -> tuple[Table, bool | None]:

@@ -63,13 +63,13 @@ class RecordedMessage:
 
     def of_role(self, role: str) -> list[NDArray[Any]]:
         """List the parts, and the single numbers as vectors of one, that were declared as ``role``, in order."""
-        found = []
+        paths = []
         for kind, names, numbers in self.parts:
             if self.roles.get(kind) == role:
-                found.append(numbers)
+                paths.append(numbers)
             else:
-                found += [numbers[k : k + 1] for k, name in enumerate(names) if self.roles.get(name) == role]
-        return found
+                paths += [numbers[k : k + 1] for k, name in enumerate(names) if self.roles.get(name) == role]
+        return paths
 
 
 @dataclass(frozen=True)
@@ -269,23 +269,23 @@ def _message(place: Path, line: Any, number: int, left: int) -> tuple[RecordedMe
 def faults_of_recording(folder: str | os.PathLike[str]) -> list[str]:
     """List all that is wrong with the recording in ``folder``: with its header, with each line, with its numbers."""
     place, left = Path(folder), MOST_BYTES
-    found, count = [], 0
+    faults, count = [], 0
     try:
         if not place.is_dir():
             raise DataError(f"{place} is not a folder; give the folder that a Recorder wrote")
         _header(place)
         for number, line in enumerate(_lines(place), 1):
             count += 1
-            faults = [f"{place / 'index.jsonl'}, line {number}: {fault}" for fault in faults_of_line(line)]
-            found += faults
-            if not faults:
+            in_line = [f"{place / 'index.jsonl'}, line {number}: {fault}" for fault in faults_of_line(line)]
+            faults += in_line
+            if not in_line:
                 try:
                     left -= _message(place, line, number, left)[1]
                 except DataError as error:
-                    found.append(str(error))
+                    faults.append(str(error))
     except DataError as error:  # what follows cannot be read
-        return [*found, str(error)]
-    return found if count else [f"{place} contains no message; record a run first"]
+        return [*faults, str(error)]
+    return faults if count else [f"{place} contains no message; record a run first"]
 
 
 def _numbers(place: Path, count: int, left: int) -> tuple[list[NDArray[Any]], int]:

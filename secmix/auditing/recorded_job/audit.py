@@ -158,11 +158,14 @@ def _sealed_between_clients(job: JobRecording) -> bool:
 
 def _kinds(messages: Iterable[JobMessage]) -> list[str]:
     """Say what was read, by task: arrays by name, opaque ones apart, and single numbers."""
-    found: dict[str, list[JobMessage]] = {}
+    messages_by_kind: dict[str, list[JobMessage]] = {}
     for m in messages:
         if m.arrays or m.singles:
-            found.setdefault(m.title, []).append(m)
-    return [f"{title}, {len(held)} time{'s' * (len(held) != 1)}: {_content(held)}" for title, held in found.items()]
+            messages_by_kind.setdefault(m.title, []).append(m)
+    return [
+        f"{title}, {len(held)} time{'s' * (len(held) != 1)}: {_content(held)}"
+        for title, held in messages_by_kind.items()
+    ]
 
 
 def _content(messages: list[JobMessage]) -> str:
@@ -193,29 +196,29 @@ def _bytes(message: JobMessage) -> int:
 
 
 def _remarks(job: JobRecording) -> list[str]:
-    found = [*_failures(job)]
+    remarks = [*_failures(job)]
     silent = [name for name in (job.server, *job.clients) if name not in {each.name for each in job.participants}]
     if silent:
-        found.append(f"no recording of {', '.join(silent)}: their filters are not known, nor what else they sent")
+        remarks.append(f"no recording of {', '.join(silent)}: their filters are not known, nor what else they sent")
     if any(not each.ended for each in job.participants):
         cut = ", ".join(each.name for each in job.participants if not each.ended)
-        found.append(f"the recording of {cut} has no end: the run was cut off")
-    found += [
+        remarks.append(f"the recording of {cut} has no end: the run was cut off")
+    remarks += [
         f"what {s} sent to {r} in {task} ({tag}) arrived otherwise than it left" for s, r, task, tag in job.changed
     ]
     one_end = sum(m.seen_at != "both ends" for m in job.messages)
     ends = (
         f"{len(job.messages) - one_end} of {len(job.messages)} messages were recorded at both ends, and were the same"
     )
-    found.append(ends if not one_end else f"{ends}; {one_end} were recorded at one end alone")
+    remarks.append(ends if not one_end else f"{ends}; {one_end} were recorded at one end alone")
     if any(m.encrypted for m in job.messages) and not any(each.secure for each in job.participants):
-        found.append("lines are taken to be encrypted, as a provisioned NVFlare has them; those of this run were not")
+        remarks.append("lines are taken to be encrypted, as a provisioned NVFlare has them; those of this run were not")
     if any(m.opaque for m in job.messages):
-        found.append(
+        remarks.append(
             "bytes that could not be read here are opaque to this adversary, no more: where NVFlare encrypts, all "
             "clients have one key, and any of them together with the server reads what every client sent"
         )
-    return [*found, *_possible_rows(job), *_unlike_filters(job)]
+    return [*remarks, *_possible_rows(job), *_unlike_filters(job)]
 
 
 def _failures(job: JobRecording) -> list[str]:
@@ -233,20 +236,20 @@ def _all_failed(job: JobRecording) -> bool:
 
 def _possible_rows(job: JobRecording) -> list[str]:
     """Name clients whose models moved along one vector, if they tell one step: with one row that vector is the row."""
-    found = []
+    candidates = []
     for client in job.clients:
         told = {v for m in job.messages if m.sender == client for p, v in m.singles.items() if p.endswith(STEPS)}
         if told == {1.0} and (known := moved_along(job, client)) is not None and known.certified:
-            found.append(
+            candidates.append(
                 f"the models of {client} moved along one vector, and it tells {STEPS} = 1: "
                 "if it has one row, that is it"
             )
         if any(starts_without_counts(m) for m in job.messages if m.sender == client):
-            found.append(
+            candidates.append(
                 f"{client} sends centres without counts: k-means++ starts from rows (Arthur and Vassilvitskii 2007); "
                 "if it starts so, these are rows"
             )
-    return found
+    return candidates
 
 
 def _unlike_filters(job: JobRecording) -> list[str]:

@@ -26,7 +26,7 @@ def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
     """
     origins: dict[str, set[str]] = defaultdict(set)  # of an array: the clients that sent it and had not got it
     holders: dict[str, set[str]] = defaultdict(set)  # who got it so far
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    tasks: dict[tuple[str, str], list[str]] = defaultdict(list)
     for message in job.messages:
         where = f"{message.title} from {message.sender}"
         for path, mark in marks(message):
@@ -34,9 +34,9 @@ def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
                 origins[mark].add(message.sender)
             elif message.receiver not in origins[mark] | holders[mark]:
                 for client in sorted(origins[mark] - {message.sender}):
-                    found[client, message.receiver].append(f"gets {path} as it sent it, in {where}")
+                    tasks[client, message.receiver].append(f"gets {path} as it sent it, in {where}")
             holders[mark].add(message.receiver)
-    return dict(found)
+    return dict(tasks)
 
 
 def marks(message: JobMessage) -> Iterator[tuple[str, str]]:
@@ -49,11 +49,11 @@ def marks(message: JobMessage) -> Iterator[tuple[str, str]]:
 def with_those_who_get_them(job: JobRecording, rows: Sequence[JobRow]) -> list[JobRow]:
     """Add to each row the participants that get it in an array from somebody else."""
     tables = [(m.receiver, table) for m in job.messages for table in _tables(m)]
-    found = []
+    widened = []
     for row in rows:
         others = [name for name, table in tables if name != row.client and _has(table, row)]
-        found.append(replace(row, known_to=tuple(dict.fromkeys([*row.known_to, *others]))))
-    return found
+        widened.append(replace(row, known_to=tuple(dict.fromkeys([*row.known_to, *others]))))
+    return widened
 
 
 def _tables(message: JobMessage) -> Iterator[Array]:

@@ -46,16 +46,16 @@ class JobRow:
 
 def known_rows(job: JobRecording) -> list[JobRow]:
     """Return every row that is certain, once for each client and way, by client in the order of the job."""
-    found: dict[tuple[str, str, bytes], JobRow] = {}
+    known: dict[tuple[str, str, bytes], JobRow] = {}
     for message in job.messages:
         if message.sender in job.clients:
             for row, error, how in [*_counted_once(message), *support_vectors(message)]:
                 key = (message.sender, how, np.round(row, 12).tobytes())
-                before = found[key].known_to if key in found else ()
+                before = known[key].known_to if key in known else ()
                 known_to = tuple(dict.fromkeys([*before, message.receiver]))
-                found[key] = JobRow(message.sender, known_to, row, error, how)
+                known[key] = JobRow(message.sender, known_to, row, error, how)
     # Messages of different clients arrive in any order.
-    return sorted([*found.values(), *_only_rows(job)], key=lambda row: job.clients.index(row.client))
+    return sorted([*known.values(), *_only_rows(job)], key=lambda row: job.clients.index(row.client))
 
 
 def _layouts(message: JobMessage, name: str) -> Iterator[tuple[str, Array]]:

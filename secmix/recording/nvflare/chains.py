@@ -108,15 +108,15 @@ def configured(
 
 def _arguments(filter: Any) -> dict[str, Any]:
     """Return what a filter was made with, as far as it is numbers and texts."""
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, value in vars(filter).items():
         if isinstance(value, re.Pattern):
-            found[name] = {"pattern": value.pattern}
+            arguments[name] = {"pattern": value.pattern}
         elif isinstance(value, str | int | float | bool) or (
             isinstance(value, list) and all(isinstance(each, str | int | float) for each in value)
         ):
-            found[name] = value
-    return {name: value for name, value in found.items() if not name.startswith("_")}
+            arguments[name] = value
+    return {name: value for name, value in arguments.items() if not name.startswith("_")}
 
 
 def watch_site(scope: Any, log: RunLog) -> tuple[list[dict[str, Any]], dict[str, frozenset[str]]]:

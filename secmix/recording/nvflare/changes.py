@@ -19,9 +19,9 @@ STEPS = "NUM_STEPS_CURRENT_ROUND"
 
 def snapshot(shareable: Mapping[str, Any]) -> Contents:
     """Read a message and copy its arrays: a filter may change them where they lie."""
-    found = contents(shareable)
-    found.arrays = [Part(part.path, part.numbers.copy(), part.shape, part.opaque) for part in found.arrays]
-    return found
+    read = contents(shareable)
+    read.arrays = [Part(part.path, part.numbers.copy(), part.shape, part.opaque) for part in read.arrays]
+    return read
 
 
 def change(before: Contents, after: Contents) -> dict[str, Any]:

@@ -53,15 +53,15 @@ class Contents:
 
 def contents(shareable: Mapping[str, Any]) -> Contents:
     """Read a Shareable: the DXO in it, and all else but headers."""
-    found = Contents()
+    read = Contents()
     header = used("nvflare.apis.shareable", "ReservedHeaderKey.HEADERS")
     dxo = _dxo(shareable)
     if dxo is not None:
-        _read_dxo(dxo, "", found)
+        _read_dxo(dxo, "", read)
     for key, value in shareable.items():
         if key != header and not (dxo is not None and key == "DXO"):
-            _read(value, str(key), found, 0)
-    return found
+            _read(value, str(key), read, 0)
+    return read
 
 
 def _dxo(shareable: Mapping[str, Any]) -> Any:
@@ -71,55 +71,55 @@ def _dxo(shareable: Mapping[str, Any]) -> Any:
         return None
 
 
-def _read_dxo(dxo: Any, above: str, found: Contents) -> None:
+def _read_dxo(dxo: Any, above: str, read: Contents) -> None:
     kind = str(getattr(dxo.data_kind, "value", dxo.data_kind)).lower()
     if kind == "collection":
         for name, each in _items(dxo.data):
             if hasattr(each, "data_kind"):
-                _read_dxo(each, f"{above}{name}/", found)
+                _read_dxo(each, f"{above}{name}/", read)
             else:
-                _read(each, f"{above}{name}", found, 0)
+                _read(each, f"{above}{name}", read, 0)
     else:
-        _read(dxo.data, f"{above}{kind}", found, 0)
+        _read(dxo.data, f"{above}{kind}", read, 0)
     history = used("nvflare.apis.dxo", "MetaKey.FILTER_HISTORY")
     for key, value in (dxo.meta or {}).items():
         if key == history:
-            found.history += [str(name) for name in value]
+            read.history += [str(name) for name in value]
         else:
-            _read(value, f"{above}meta/{key}", found, 0)
+            _read(value, f"{above}meta/{key}", read, 0)
 
 
-def _read(value: Any, path: str, found: Contents, depth: int) -> None:
+def _read(value: Any, path: str, read: Contents, depth: int) -> None:
     single = _single(value)
     if value is None:
         return
     if single is not None:
-        found.singles[path] = single
+        read.singles[path] = single
     elif (array := _array(value)) is not None and array.ndim == 0:
-        found.singles[path] = float(array)
+        read.singles[path] = float(array)
     elif array is not None:
-        found.arrays.append(Part(path, np.ascontiguousarray(array).reshape(-1), array.shape))
+        read.arrays.append(Part(path, np.ascontiguousarray(array).reshape(-1), array.shape))
     elif isinstance(value, bytes | bytearray | memoryview):
-        _read_bytes(bytes(value), path, found, depth)
+        _read_bytes(bytes(value), path, read, depth)
     elif (sealed := _ciphertext(value)) is not None:
-        found.arrays.append(Part(path, np.frombuffer(sealed, dtype=np.uint8), (len(sealed),), opaque=True))
+        read.arrays.append(Part(path, np.frombuffer(sealed, dtype=np.uint8), (len(sealed),), opaque=True))
     elif depth < _DEEPEST and (items := list(_items(value))):
         for name, each in items:
-            _read(each, f"{path}/{name}", found, depth + 1)
+            _read(each, f"{path}/{name}", read, depth + 1)
     elif not isinstance(value, Mapping | list | tuple | set):
-        found.texts.append(path)
+        read.texts.append(path)
 
 
-def _read_bytes(value: bytes, path: str, found: Contents, depth: int) -> None:
+def _read_bytes(value: bytes, path: str, read: Contents, depth: int) -> None:
     """Unpack what NVFlare packed by its own serialiser, which hides nothing; other bytes are opaque."""
     try:
         unpacked = used("nvflare.fuel.utils.fobs", "loads")(value)
     except Exception:  # bytes of any other form fail in any way
         unpacked = None
     if unpacked is None or depth >= _DEEPEST:
-        found.arrays.append(Part(path, np.frombuffer(value, dtype=np.uint8), (len(value),), opaque=True))
+        read.arrays.append(Part(path, np.frombuffer(value, dtype=np.uint8), (len(value),), opaque=True))
     else:
-        _read(unpacked, path, found, depth + 1)
+        _read(unpacked, path, read, depth + 1)
 
 
 def _ciphertext(value: Any) -> bytes | None:

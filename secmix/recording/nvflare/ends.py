@@ -187,7 +187,7 @@ def _participant(place: Path) -> tuple[Participant, list[Line]]:
     """Return a participant, and the lines of its messages."""
     of = read_lines(place)
     about = of["participant"][0]
-    found = Participant(
+    participant = Participant(
         about["name"],
         about["server"],
         about["secure"],
@@ -196,7 +196,7 @@ def _participant(place: Path) -> tuple[Participant, list[Line]]:
         tuple(of["passage"]),
         bool(of["end"]),
     )
-    return found, of["message"]
+    return participant, of["message"]
 
 
 def _key(line: Mapping[str, Any]) -> tuple[str, ...]:

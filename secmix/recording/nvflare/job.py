@@ -51,8 +51,8 @@ def with_recorder(job: Path, copy: Path, folder: Path, lines: str = "encrypted")
 def _configurations(job: Path) -> Iterator[Path]:
     for config in sorted(job.glob("*/config")):
         for name in _CONFIGURATIONS:
-            found = [config / f"{name}.{ending}" for ending in ("json", "conf", "yml", "yaml")]
-            yield from [place for place in found if place.is_file()][:1]  # as NVFlare chooses
+            candidates = [config / f"{name}.{ending}" for ending in ("json", "conf", "yml", "yaml")]
+            yield from [place for place in candidates if place.is_file()][:1]  # as NVFlare chooses
 
 
 def _add(place: Path, line: dict[str, Any]) -> bool:

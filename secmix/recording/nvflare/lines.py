@@ -35,7 +35,7 @@ def read_lines(place: Path) -> dict[str, list[Line]]:
         content = files.read_regular(place / FILE, follow=False, most=_MOST)
     except OSError as error:
         raise DataError(f"cannot read {place / FILE}: {error.strerror or type(error).__name__}") from None
-    found: dict[str, list[Line]] = {what: [] for what in _FORMS}
+    lines_of: dict[str, list[Line]] = {what: [] for what in _FORMS}
     for number, text in enumerate(content.split(b"\n")[:-1], 1):
         try:
             line = json.loads(text)
@@ -43,10 +43,10 @@ def read_lines(place: Path) -> dict[str, list[Line]]:
             line = None
         if number > _MOST_LINES or not _is_line(line):
             raise DataError(f"line {number} of {place / FILE} is damaged; record the run again")
-        found[line["is"]].append(line)
-    if not found["participant"]:
+        lines_of[line["is"]].append(line)
+    if not lines_of["participant"]:
         raise DataError(f"{place / FILE} is damaged: it names no participant; record the run again")
-    return found
+    return lines_of
 
 
 def _is_line(line: Any) -> bool:

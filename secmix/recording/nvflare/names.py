@@ -17,14 +17,14 @@ def used(module: str, name: str) -> Any:
         If NVFlare is not installed, or this version has no such name.
     """
     try:
-        found: Any = import_module(module)
+        attribute: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            attribute = getattr(attribute, part)
     except ImportError as error:
         raise DataError(f"cannot import {module} ({error}); install NVFlare: pip install 'secmix[nvflare]'") from None
     except AttributeError:
         raise DataError(missing(module, name)) from None
-    return found
+    return attribute
 
 
 def missing(owner: str, name: str) -> str:

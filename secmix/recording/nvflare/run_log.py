@@ -168,8 +168,8 @@ def safe(name: str) -> str:
 
 
 def _header(shareable: Any) -> Mapping[str, Any]:
-    found = shareable.get(used("nvflare.apis.shareable", "ReservedHeaderKey.HEADERS"))
-    return found if isinstance(found, Mapping) else {}
+    headers = shareable.get(used("nvflare.apis.shareable", "ReservedHeaderKey.HEADERS"))
+    return headers if isinstance(headers, Mapping) else {}
 
 
 def kind_of(task: str, chain: str) -> str:

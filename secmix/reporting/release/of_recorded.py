@@ -38,12 +38,12 @@ _OPEN = "how much the messages tell beyond what was found: one run never shows t
 _SERVER, _OUTSIDER = "the server", "an outsider"
 
 
-def page_of_job(found: JobAudit, sentences: Sequence[str], command: str) -> ReleasePage:
+def page_of_job(audit: JobAudit, sentences: Sequence[str], command: str) -> ReleasePage:
     """Build the page of a job of NVFlare; ``sentences`` are its verdict."""
-    clients = list(dict.fromkeys(each.client for each in found.learned))
-    outputs = [_of_client(found, client, clients) for client in clients]
-    outputs.insert(0, _result(found.last))
-    return _page("A recorded job of NVFlare", found.verdict, sentences, found.remarks, outputs, found.not_said, command)
+    clients = list(dict.fromkeys(each.client for each in audit.learned))
+    outputs = [_of_client(audit, client, clients) for client in clients]
+    outputs.insert(0, _result(audit.last))
+    return _page("A recorded job of NVFlare", audit.verdict, sentences, audit.remarks, outputs, audit.not_said, command)
 
 
 def page_with_accepted(page: ReleasePage, judged: RecordedConclusion) -> ReleasePage:
@@ -77,34 +77,34 @@ def _output_with_accepted(output: Output, reasons: Mapping[RecordedFault, str]) 
     return output.model_copy(update={"readers": readers})
 
 
-def _of_client(found: JobAudit, client: str, clients: Sequence[str]) -> Output:
-    learned = sorted((each for each in found.learned if each.client == client), key=lambda each: each.party != LISTENER)
+def _of_client(audit: JobAudit, client: str, clients: Sequence[str]) -> Output:
+    learned = sorted((each for each in audit.learned if each.client == client), key=lambda each: each.party != LISTENER)
     readers = [_reader(each.party, each.reads, each.knows, each.rows > 0) for each in learned]
-    named = [c for c in found.controls if client in c.participants or not set(c.participants) & set(clients)]
+    named = [c for c in audit.controls if client in c.participants or not set(c.participants) & set(clients)]
     controls = [ReleaseControl(name=c.title, acted=_ACTED[c.outcome], how=c.how) for c in named]
-    revealed = any(row.client == client for row in found.rows)
+    revealed = any(row.client == client for row in audit.rows)
     return _output(client, readers, revealed or any(c.outcome == "violated" for c in named), controls)
 
 
 def page_of_recording(
-    found: RecordedAudit, sentences: Sequence[str], in_words: Callable[[RecordedReading], str], command: str
+    audit: RecordedAudit, sentences: Sequence[str], in_words: Callable[[RecordedReading], str], command: str
 ) -> ReleasePage:
     """Build the page of a recording; ``sentences`` are its verdict, and ``in_words`` says what a party reads."""
-    senders = dict.fromkeys(reading.sender for reading in found.read)
-    nodes = dict.fromkeys([*senders, *(f"node {known.node}" for known in found.rows)])
-    outputs = [_of_node(found, node, in_words) for node in nodes]
-    outputs.insert(0, _result(found.last))
+    senders = dict.fromkeys(reading.sender for reading in audit.read)
+    nodes = dict.fromkeys([*senders, *(f"node {known.node}" for known in audit.rows)])
+    outputs = [_of_node(audit, node, in_words) for node in nodes]
+    outputs.insert(0, _result(audit.last))
     title = "A recorded run"
-    return _page(title, found.verdict, sentences, found.seen, outputs, found.not_said, command)
+    return _page(title, audit.verdict, sentences, audit.seen, outputs, audit.not_said, command)
 
 
-def _of_node(found: RecordedAudit, node: str, in_words: Callable[[RecordedReading], str]) -> Output:
-    rows = [known for known in found.rows if f"node {known.node}" == node]
+def _of_node(audit: RecordedAudit, node: str, in_words: Callable[[RecordedReading], str]) -> Output:
+    rows = [known for known in audit.rows if f"node {known.node}" == node]
     facts = [
         f"a row of {len(known.row)} numbers follows from what it got and what it sent: {known.how}" for known in rows
     ]
     read: dict[str, list[str]] = {_OUTSIDER: []}
-    for reading in found.read:
+    for reading in audit.read:
         if reading.sender == node:
             read.setdefault(reading.party, []).append(in_words(reading))
     # The server knows what it sent the node; who else reads both ways is not told apart here.
@@ -112,7 +112,7 @@ def _of_node(found: RecordedAudit, node: str, in_words: Callable[[RecordedReadin
         _reader(party, reads, facts if reads else [], bool(rows and reads) and party == _SERVER)
         for party, reads in read.items()
     ]
-    readers.append(_reader("others, who pool what they have", [], found.coalitions, False))
+    readers.append(_reader("others, who pool what they have", [], audit.coalitions, False))
     return _output(node, readers, bool(rows), [])
 
 

@@ -89,9 +89,9 @@ def _untried(report: Report, cells: Sequence[Cell]) -> Reader:
         for finding in words.findings_of(report, cell)
         if finding.baseline is not None
     ]
-    found = ["The audit takes the result as meant to be known, and asks what is learnt beyond it."]
+    sentences = ["The audit takes the result as meant to be known, and asks what is learnt beyond it."]
     if known:
-        found.append(
+        sentences.append(
             f"The result by itself explains up to {words.share(max(known))} of what there is to know of a node "
             "(0 nothing, 1 all; exact for Gaussian data)."
         )
@@ -100,7 +100,7 @@ def _untried(report: Report, cells: Sequence[Cell]) -> Reader:
         'adversary = "public" tries some.',
         *[_AS_AN_OUTSIDER] * any(_is_outsider(cell) and cell.verdict in FAULTS for cell in cells),
     ]
-    return untried_public("The result.", undecided, found)
+    return untried_public("The result.", undecided, sentences)
 
 
 def _reader(report: Report, cell: Cell) -> Reader:
@@ -199,9 +199,9 @@ def _tried(cell: Cell, findings: Sequence[Finding]) -> Iterable[str]:
     of_kind: dict[str, list[Finding]] = {}
     for finding in findings:
         of_kind.setdefault(finding.evidence, []).append(finding)
-    for kind, found in of_kind.items():
-        count = len({finding.node for finding in found})
-        runs = [(f.hits, f.runs) for f in found if f.hits is not None and f.runs]
+    for kind, evidence in of_kind.items():
+        count = len({finding.node for finding in evidence})
+        runs = [(f.hits, f.runs) for f in evidence if f.hits is not None and f.runs]
         best = max(runs, key=lambda run: (run[0] or 0) / (run[1] or 1), default=None)
         often = f"up to {best[0]}" if best and best[0] else "none"
         came = f"; the data came out in {often} of {best[1]} runs" if best else ""

@@ -43,13 +43,13 @@ class Reader(_Plain):
 PUBLIC: Final = "The public, who gets the result and nothing else"
 
 
-def untried_public(read: str, undecided: Sequence[str], found: Sequence[str] = ()) -> Reader:
+def untried_public(read: str, undecided: Sequence[str], learnt: Sequence[str] = ()) -> Reader:
     """Return the public where nothing was tried on what it gets: what it ``read`` and what is ``undecided``."""
     return Reader(
         who=PUBLIC,
         verdict="not tried",
         reads=[read],
-        found=list(found),
+        found=list(learnt),
         tried=[],
         holds=[],
         assumptions=[],

@@ -59,14 +59,14 @@ def listed(outputs: Sequence[Output]) -> Question:
 
 def controlled(outputs: Sequence[Output]) -> Question:
     """Say of each control whether it acted."""
-    found: dict[str, list[str]] = {}
+    controls: dict[str, list[str]] = {}
     for output in outputs:
         for control in output.controls:
-            found.setdefault(f"{control.name}: {control.acted}", []).append(output.name)
-    if not found:
+            controls.setdefault(f"{control.name}: {control.acted}", []).append(output.name)
+    if not controls:
         return unanswered("controls", "No control was seen: none is configured, or none that this audit knows.")
     return question(
-        "controls", "answered in part", [f"{control} ({', '.join(names)})" for control, names in found.items()]
+        "controls", "answered in part", [f"{control} ({', '.join(names)})" for control, names in controls.items()]
     )
 
 
@@ -77,13 +77,13 @@ def of_the_organisation() -> Question:
 
 def trusted(outputs: Sequence[Output]) -> Question:
     """Say of each adversary that was tried how it stands; all others are trusted unseen."""
-    found = [
+    parties = [
         f"{output.name}: {'; '.join(f'{reader.who}: {reader.verdict}' for reader in tried)}"
         for output in outputs
         if (tried := [reader for reader in output.readers if reader.verdict != "not tried"])
     ]
     others = "Of adversaries not listed, and of larger coalitions, nothing is said: whoever relies on this trusts them."
-    return question("trust", "answered in part" if found else NOT_ANSWERED, [*found, others])
+    return question("trust", "answered in part" if parties else NOT_ANSWERED, [*parties, others])
 
 
 def questions_of_report(report: Report, outputs: Sequence[Output]) -> list[Question]:
@@ -108,24 +108,22 @@ def _memory(report: Report) -> Question:
     attacked = any(cell.public for cell in report.cells)
     alone = "The result by itself was attacked by what is listed, and by nothing else."
     alone = alone if attacked else "The result by itself was not attacked."
-    found = []
+    kept = []
     for cell in report.cells:
         partly = sum(node.standing == "partly leaked" for node in cell.nodes)
         if partly or any(node.standing == "revealed" for node in cell.nodes):
             more = f", and {partly} partly leaked" if partly else ""
-            found.append(
-                f"{cell.protocol}, {cell.adversary}: {words.tally(cell)}{more}, from what this adversary reads"
-            )
+            kept.append(f"{cell.protocol}, {cell.adversary}: {words.tally(cell)}{more}, from what this adversary reads")
     tests = [finding for finding in report.findings if finding.evidence == MEMBERSHIP]
     if tests:
         most = max(tests, key=lambda finding: finding.low or 0.0)
-        found.append(
+        kept.append(
             f"{most.protocol}: the result alone tells the membership of a row in at least {most.low or 0.0:.1%} of the "
             f"runs, with {RATE:.0%} false alarms ({most.percent} confidence)"
         )
-    if not found:
+    if not kept:
         return unanswered("memory", f"No node's data were found in what was audited. {alone}")
-    return question("memory", "answered in part", [*found, alone])
+    return question("memory", "answered in part", [*kept, alone])
 
 
 def responsible(accepted: Sequence[Acceptance]) -> Question:
@@ -172,33 +170,33 @@ def _claims(report: Report) -> list[tuple[str, PrivacyClaim]]:
 
 
 def _unit(report: Report) -> Question:
-    found = list(dict.fromkeys(f"Claimed: {claim.terms}." for _, claim in _claims(report)))
+    units = list(dict.fromkeys(f"Claimed: {claim.terms}." for _, claim in _claims(report)))
     if "max_epsilon" in report.policy:
         unit = report.policy.get("unit", "node")
-        found.append(f"The policy limits ε of {'one row' if unit == 'row' else 'all rows of a node'}.")
-    if not found:
+        units.append(f"The policy limits ε of {'one row' if unit == 'row' else 'all rows of a node'}.")
+    if not units:
         return unanswered("unit", _NO_CLAIM, "Verdicts are about all that one node holds, and about rows of it.")
-    return question("unit", "answered", found)
+    return question("unit", "answered", units)
 
 
 def _epsilon(report: Report) -> Question:
-    found = [
+    budgets = [
         f"{where}: the claim {'holds' if claim.verdict == 'holds' else f'is {claim.verdict}'}. {claim.why}."
         for where, claim in _claims(report)
     ]
     if "max_epsilon" in report.policy:
-        found.append(f"The policy limits ε to {_limit(report.policy['max_epsilon'])}; see what holds, above.")
-    if not found:
+        budgets.append(f"The policy limits ε to {_limit(report.policy['max_epsilon'])}; see what holds, above.")
+    if not budgets:
         return unanswered("epsilon", _NO_CLAIM)
-    return question("epsilon", "answered in part", [*found, "Releases outside what was audited add to it."])
+    return question("epsilon", "answered in part", [*budgets, "Releases outside what was audited add to it."])
 
 
 def stepwise(outputs: Sequence[Output]) -> Question:
     """Say who reads what on the way to the result."""
-    found = [
+    steps = [
         f"{output.name}: {reader.who}: {' '.join(reader.reads) or 'reads nothing'}"
         for output in outputs
         for reader in output.readers
         if reader.verdict != "not tried"
     ]
-    return question("steps", "answered in part" if found else NOT_ANSWERED, found)
+    return question("steps", "answered in part" if steps else NOT_ANSWERED, steps)
