@@ -58,24 +58,24 @@ class RecordedConclusion:
     sentence: str = ""
 
 
-def faults_of(found: RecordedAudit | JobAudit) -> list[RecordedFault]:
+def faults_of(audit: RecordedAudit | JobAudit) -> list[RecordedFault]:
     """List what counts against a recorded run; what it leaves open comes last, and is always there."""
-    if isinstance(found, JobAudit):
-        rows = [row.client for row in found.rows]
-        controls = [control.name for control in found.controls if control.outcome == "violated"]
+    if isinstance(audit, JobAudit):
+        rows = [row.client for row in audit.rows]
+        controls = [control.name for control in audit.controls if control.outcome == "violated"]
     else:
-        rows, controls = [f"node {known.node}" for known in found.rows], []
+        rows, controls = [f"node {known.node}" for known in audit.rows], []
     faults = [RecordedFault("control", name) for name in dict.fromkeys(controls)]
     faults += [RecordedFault("rows", client) for client in dict.fromkeys(rows)]
-    faults += [RecordedFault("result", RESULT)] * bool(found.last.rows)
+    faults += [RecordedFault("result", RESULT)] * bool(audit.last.rows)
     return [*faults, RecordedFault("open", OPEN)]
 
 
 def concluded(
-    found: RecordedAudit | JobAudit, entries: Sequence[AcceptedInRecordingSpec], today: date | None = None
+    audit: RecordedAudit | JobAudit, entries: Sequence[AcceptedInRecordingSpec], today: date | None = None
 ) -> RecordedConclusion:
     """Return the conclusion on a recorded run, of which ``entries`` are accepted; none has ended without ``today``."""
-    faults, reasons, said = faults_of(found), dict[RecordedFault, str](), list[Acceptance]()
+    faults, reasons, said = faults_of(audit), dict[RecordedFault, str](), list[Acceptance]()
     for entry in entries:
         named = [fault for fault in faults if _names(entry, fault)]
         if not named:
@@ -91,7 +91,7 @@ def concluded(
         return RecordedConclusion(verdict, tuple(said), {})
     until = min(acceptance.until for acceptance in said if not acceptance.ended)
     whom = ", ".join(dict.fromkeys(fault.whom for fault in reasons))
-    sentence = f"**Accepted, the first until {until}: {whom}.** Without that it is {found.verdict}."
+    sentence = f"**Accepted, the first until {until}: {whom}.** Without that it is {audit.verdict}."
     return RecordedConclusion(verdict, tuple(said), reasons, sentence)
 
 

@@ -428,8 +428,8 @@ def faults(cell: Cell) -> list[Fault]:
     """Return all of a cell that is violated or open; the cell itself where its verdict follows from nothing in it."""
     inside = [*cell.nodes, *(part for part in (cell.robustness, cell.coalitions, cell.claim) if part is not None)]
     explained = worst(part.verdict for part in inside)
-    found: list[Fault] = [part for part in inside if part.verdict in FAULTS]
-    return found if worst([explained, cell.verdict]) == explained else [*found, cell]
+    collected: list[Fault] = [part for part in inside if part.verdict in FAULTS]
+    return collected if worst([explained, cell.verdict]) == explained else [*collected, cell]
 
 
 def of_report(cells: Sequence[Cell]) -> Conclusion:

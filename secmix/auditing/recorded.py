@@ -139,16 +139,17 @@ def _last(recording: Recording, rows: Sequence[KnownRow]) -> LastArrays:
 
 def _read(party: str, messages: Iterable[RecordedMessage]) -> list[RecordedReading]:
     """Return messages of nodes by sender and kind; what the server sends is known to it anyway."""
-    found: dict[tuple[int, str, str], list[tuple[int, tuple[str, ...]]]] = {}
+    readings: dict[tuple[int, str, str], list[tuple[int, tuple[str, ...]]]] = {}
     for message in messages:
         if message.sender != SERVER:
             for kind, names, numbers in message.parts:
-                found.setdefault((message.sender, kind, message.roles.get(kind, "")), []).append((len(numbers), names))
+                key = (message.sender, kind, message.roles.get(kind, ""))
+                readings.setdefault(key, []).append((len(numbers), names))
     return [
         RecordedReading(
             party, _who(sender), kind, len(held), max(size for size, _ in held), max(names for _, names in held), role
         )
-        for (sender, kind, role), held in sorted(found.items())
+        for (sender, kind, role), held in sorted(readings.items())
     ]
 
 
@@ -206,7 +207,7 @@ def _uncut(recording: Recording, known: set[int]) -> list[str]:
 
 def _rows(recording: Recording) -> list[KnownRow]:
     """Return certified rows of nodes that say in all their messages that they have one."""
-    found = []
+    rows = []
     for node in recording.nodes:
         claims = {claim for m in recording.messages if m.sender == node for claim in _claims(m)}
         if claims != {1.0}:  # with more rows the ratio is a mean of them, and units may agree all the same
@@ -216,8 +217,8 @@ def _rows(recording: Recording) -> list[KnownRow]:
         if known is None and (flat := _flat(moves)):
             known = row_in_flat(flat)
         if known is not None and known.certified and known.rows is not None:
-            found.append(KnownRow(node, np.asarray(known.rows)[0], known.error, known.how))
-    return found
+            rows.append(KnownRow(node, np.asarray(known.rows)[0], known.error, known.how))
+    return rows
 
 
 def _moves(messages: Iterable[RecordedMessage], node: int) -> list[tuple[list[Array], list[Array]]]:
@@ -297,11 +298,11 @@ def weightings(told: Sequence[float | None], how: str) -> list[tuple[Array, str]
     >>> [(weights.tolist(), how) for weights, how in weightings([1.0, 3.0], "by rows")]
     [([1.0, 3.0], 'by rows'), ([1.0, 1.0], 'with equal weights')]
     """
-    found = [(np.ones(len(told)), "with equal weights")]
+    ways = [(np.ones(len(told)), "with equal weights")]
     known = [value for value in told if value is not None]
     if len(known) == len(told) and min(known) > 0 and max(known) > min(known):
-        found.insert(0, (np.array(known), how))
-    return found
+        ways.insert(0, (np.array(known), how))
+    return ways
 
 
 def are_means(arrays: Iterable[tuple[Array, Sequence[Array]]], weights: Array) -> bool:

@@ -60,8 +60,8 @@ def as_text() -> str:
 
 
 def _models() -> list[type[BaseModel]]:
-    found = [*(getattr(specs, name) for name in dir(specs) if name.endswith("Spec")), claim_spec.ClaimSpec]
-    return [each for each in found if isinstance(each, type) and issubclass(each, BaseModel)]
+    models = [*(getattr(specs, name) for name in dir(specs) if name.endswith("Spec")), claim_spec.ClaimSpec]
+    return [each for each in models if isinstance(each, type) and issubclass(each, BaseModel)]
 
 
 def _describe(schema: Schema, model: type[BaseModel]) -> None:

@@ -74,17 +74,17 @@ class BrokenPromise:
         large = [value.size for value in self.values.values() if isinstance(value, np.ndarray) and value.size > 2000]
         return 20 * sum(large) or len("".join(map(written, self.values.values()))) + 9 * (self.layout != "C")
 
-    def error(self, name: str, subject: str, defined: list[str], found: str) -> AssertionError:
+    def error(self, name: str, subject: str, defined: list[str], command: str) -> AssertionError:
         """Return the error that says which promise is broken and how, with the test to paste.
 
         ``name`` is that of the ``subject``, a "rule" or a "protocol"; ``defined`` are import lines for it, and last
-        what defines it; ``found`` says how to find the failure again.
+        what defines it; ``command`` says how to find the failure again.
         """
         must = " ".join(str(inspect.getdoc(self.promise.check)).split())
         cause = f"{type(self.why).__name__}: {self.why}".splitlines()[0][:300]
         cause = cause if isinstance(self.why, AssertionError) else f"the {subject} raises {cause}"
         head = [f'{name} fails "{self.promise.title}": it must {must[0].lower()}{must[1:]}', cause]
-        head += [*([self.note] if self.note else []), f"{self.where}; {found}."]
+        head += [*([self.note] if self.note else []), f"{self.where}; {command}."]
         return AssertionError("\n".join(head) + f"\n\n{self._test(name, subject, defined)}\n")
 
     def _test(self, name: str, subject: str, defined: list[str]) -> str:

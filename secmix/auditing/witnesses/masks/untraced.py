@@ -96,10 +96,10 @@ class UntracedSeeds:
         if not seeds or self._runs < _LEAST:
             return []
         unknown = self._unknown(seeds, calls)
-        found = [finding for node in self.reading.nodes if (finding := self._of_node(node, unknown, calls[0]))]
-        if not found:
+        collected = [finding for node in self.reading.nodes if (finding := self._of_node(node, unknown, calls[0]))]
+        if not collected:
             missed += [f"{seed} was not tried alone: other masks are with it" for seed in unknown[:1]]
-        return found
+        return collected
 
     @property
     def _iteration(self) -> int:
@@ -235,14 +235,14 @@ def short_seeds(calls: Sequence[Seeds]) -> list[ShortSeed]:
     """
     if len({tuple(len(numbers) for *_, numbers in seeds) for seeds in calls}) != 1:
         return []
-    found: dict[Numbers, ShortSeed] = {}
+    by_numbers: dict[Numbers, ShortSeed] = {}
     for generator, (line, maker, _) in enumerate(calls[0]):
         columns = list(zip(*(seeds[generator][2] for seeds in calls), strict=True))
         varying = [place for place, column in enumerate(columns) if len(set(column)) > 1]
         if len(varying) == 1 and all(0 <= value < 2**_SHORT for value in columns[varying[0]]):
             values = columns[varying[0]]
-            found.setdefault(values, ShortSeed(values, (generator, varying[0]), line, maker))
-    return list(found.values())
+            by_numbers.setdefault(values, ShortSeed(values, (generator, varying[0]), line, maker))
+    return list(by_numbers.values())
 
 
 def _replacing(instead: Mapping[int, int]) -> Callable[[str, Any], Any]:
