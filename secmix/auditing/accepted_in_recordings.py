@@ -75,24 +75,24 @@ def concluded(
     audit: RecordedAudit | JobAudit, entries: Sequence[AcceptedInRecordingSpec], today: date | None = None
 ) -> RecordedConclusion:
     """Return the conclusion on a recorded run, of which ``entries`` are accepted; none has ended without ``today``."""
-    faults, reasons, said = faults_of(audit), dict[RecordedFault, str](), list[Acceptance]()
+    faults, reasons, accepted = faults_of(audit), dict[RecordedFault, str](), list[Acceptance]()
     for entry in entries:
         named = [fault for fault in faults if _names(entry, fault)]
         if not named:
             _log.warning("%s", brief(f"an accepted finding is none of this recording: {_what(entry)}"))
             continue
         ended = today is not None and today > entry.until
-        said.append(_acceptance(entry, ended))
+        accepted.append(_acceptance(entry, ended))
         if not ended:
             by = f"by {entry.by} " if entry.by else ""
             reasons |= dict.fromkeys(named, brief(f"{entry.reason} ({by}until {entry.until})"))
     verdict = decide.of_recording(fault.verdict for fault in faults if fault not in reasons)
     if not reasons:
-        return RecordedConclusion(verdict, tuple(said), {})
-    until = min(acceptance.until for acceptance in said if not acceptance.ended)
+        return RecordedConclusion(verdict, tuple(accepted), {})
+    until = min(acceptance.until for acceptance in accepted if not acceptance.ended)
     whom = ", ".join(dict.fromkeys(fault.whom for fault in reasons))
     sentence = f"**Accepted, the first until {until}: {whom}.** Without that it is {audit.verdict}."
-    return RecordedConclusion(verdict, tuple(said), reasons, sentence)
+    return RecordedConclusion(verdict, tuple(accepted), reasons, sentence)
 
 
 def _names(entry: AcceptedInRecordingSpec, fault: RecordedFault) -> bool:

@@ -46,7 +46,7 @@ def counted(
         if not any(_names(entry, cell) for cell in cells):
             _log.warning("%s", brief(f"an accepted finding is of no combination of this audit: {_who(entry)}"))
     faults = [fault for cell in cells for fault in decide.faults(cell)]
-    counting = [fault.verdict for fault in faults if fault.counts]
+    verdicts = [fault.verdict for fault in faults if fault.counts]
     accepting = [fault.verdict for fault in faults if fault.accepted is not None]
     known = [fault.verdict for fault in faults if fault.accepted is None and not fault.counts]
     ends = sorted({entry.until for entry in in_force if any(_names(entry, cell) for cell in cells)})
@@ -55,7 +55,7 @@ def counted(
     report = report.model_copy(update={"sentence": report.sentence + _ended(over), "accepted": acceptances})
     sentences = []
     if baseline is not None:
-        sentences.append(_against_baseline(len(counting), len(known)))
+        sentences.append(_against_baseline(len(verdicts), len(known)))
         if differing := different_scenarios(baseline, report):
             sentences.append(f"the baseline is of another scenario, which differs in {', '.join(differing)}")
     if accepting:

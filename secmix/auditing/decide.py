@@ -264,9 +264,9 @@ def _bounds_encoding(finding: Finding) -> bool:
 def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
     """Return how a node stands whose data are not known, where no evidence is exact; and why."""
     apart = _made_by(findings, lambda evidence: evidence.bounds_epsilon or evidence.tells_members)
-    told = [finding for finding in apart if finding.verdict == "violated"]
-    if told:
-        return "partly leaked", told[0].notes[0]
+    convicting = [finding for finding in apart if finding.verdict == "violated"]
+    if convicting:
+        return "partly leaked", convicting[0].notes[0]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
     hidden, clearance = _hidden(premises), _clearance(premises)
     if top is not None and top.normalised_low > premises.output_share + _MARGIN:
@@ -410,7 +410,7 @@ def of_claim(proof: Clearance | Open, seen: float, limit: float) -> Verdict:
 # Reports.
 
 
-def of_recording(counting: Iterable[Verdict]) -> Conclusion:
+def of_recording(verdicts: Iterable[Verdict]) -> Conclusion:
     """Decide on a recorded run from what counts against it: where all is accepted, it is no worse than that.
 
     Examples
@@ -418,7 +418,7 @@ def of_recording(counting: Iterable[Verdict]) -> Conclusion:
     >>> of_recording(["violated", "inconclusive"]), of_recording([])
     ('violated', 'no worse')
     """
-    faults = list(counting)
+    faults = list(verdicts)
     if not faults:
         return "no worse"
     return "violated" if "violated" in faults else "inconclusive"
@@ -435,9 +435,9 @@ def faults(cell: Cell) -> list[Fault]:
 def of_report(cells: Sequence[Cell]) -> Conclusion:
     """Decide on a report from its cells; what a baseline had already, or somebody accepts, does not count."""
     overall = worst(cell.verdict for cell in cells)
-    counting = [fault.verdict for cell in cells for fault in faults(cell) if fault.counts]
-    if counting:
-        overall = worst(counting)
+    verdicts = [fault.verdict for cell in cells for fault in faults(cell) if fault.counts]
+    if verdicts:
+        overall = worst(verdicts)
     elif overall in FAULTS:
         return "no worse"
     return "inconclusive" if overall == "not asked" else overall

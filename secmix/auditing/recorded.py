@@ -193,16 +193,16 @@ def _flat(moves: Sequence[tuple[list[Array], list[Array]]]) -> list[tuple[Array,
 
 def _uncut(recording: Recording, known: set[int]) -> list[str]:
     """Say of which nodes with one row the arrays were not found in the flat vector that they send."""
-    said = []
+    sentences = []
     for node in recording.nodes:
         claims = {claim for m in recording.messages if m.sender == node for claim in _claims(m)}
         flat = _flat(_moves(recording.messages, node))
         if claims == {1.0} and flat and node not in known:
-            said.append(
+            sentences.append(
                 f"what follows for the only row of node {node}: node {node} sends its model as one vector of "
                 f"{len(flat[0][1])} numbers, and where its arrays lie in it was not found; record them one by one"
             )
-    return said
+    return sentences
 
 
 def _rows(recording: Recording) -> list[KnownRow]:
@@ -265,8 +265,8 @@ def _coalitions(recording: Recording) -> list[str]:
         reply = next(filter(None, replies), None)
         if len(sent) < 2 or reply is None:
             continue
-        told = [each[0] if each else None for each in claims.values()]
-        for weights, how in weightings(told, "by the numbers of rows that they said"):
+        row_counts = [each[0] if each else None for each in claims.values()]
+        for weights, how in weightings(row_counts, "by the numbers of rows that they said"):
             if _is_mean(list(sent.values()), weights, reply):
                 last = (
                     f"in iteration {before} nodes {', '.join(map(str, sorted(sent)))} sent models, and the next model"
@@ -290,7 +290,7 @@ def _models(messages: Iterable[RecordedMessage], iteration: int) -> dict[int, li
     return sent
 
 
-def weightings(told: Sequence[float | None], how: str) -> list[tuple[Array, str]]:
+def weightings(row_counts: Sequence[float | None], how: str) -> list[tuple[Array, str]]:
     """Return weights of models and ``how`` they are got: those that were told, if all were and they differ, and equal.
 
     Examples
@@ -298,9 +298,9 @@ def weightings(told: Sequence[float | None], how: str) -> list[tuple[Array, str]
     >>> [(weights.tolist(), how) for weights, how in weightings([1.0, 3.0], "by rows")]
     [([1.0, 3.0], 'by rows'), ([1.0, 1.0], 'with equal weights')]
     """
-    ways = [(np.ones(len(told)), "with equal weights")]
-    known = [value for value in told if value is not None]
-    if len(known) == len(told) and min(known) > 0 and max(known) > min(known):
+    ways = [(np.ones(len(row_counts)), "with equal weights")]
+    known = [value for value in row_counts if value is not None]
+    if len(known) == len(row_counts) and min(known) > 0 and max(known) > min(known):
         ways.insert(0, (np.array(known), how))
     return ways
 

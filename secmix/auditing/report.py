@@ -198,8 +198,8 @@ class Coalitions(Counted):
     least: int | None = Field(description="Smallest coalition found; null where none was found up to the limit")
     limit: int = Field(description="Size up to which coalitions were looked for")
     nodes: list[NodeCoalition]
-    witness: NodeCoalition | None = Field(description="What decides: the smallest coalition, or what is open")
-    command: str = Field(description="The command that audits the witness; empty where there is none")
+    weakest: NodeCoalition | None = Field(description="What decides: the smallest coalition, or what is open")
+    command: str = Field(description="The command that audits that coalition; empty where there is none")
     method: str
     notes: list[str]
     repairs: list[str] = Field(default_factory=list, description="Changes that meet the policy, audited again")
@@ -255,7 +255,9 @@ class Checked(_Plain):
     name: str
     outcome: Literal["passed", "failed", "not applicable"]
     sentence: str
-    witness: str | None = Field(default=None, description="Where it failed: which message, which entry, what differed")
+    counterexample: str | None = Field(
+        default=None, description="Where it failed: which message, which entry, what differed"
+    )
 
 
 Outcome = Literal["helps", "open", "not tried", "no use", "cannot be run"]

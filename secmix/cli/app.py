@@ -113,7 +113,7 @@ def audit(
         from secmix.cli.flower_scaffold import chosen
 
         formats = _listed("html,json,md" if format is None else format)
-        with console.progress() as tell:
+        with console.progress() as notify:
             report = run(
                 chosen(scenario, flower),
                 out,
@@ -130,7 +130,7 @@ def audit(
                 accepted=accepted,
                 time_limit=time_limit,
                 allow_code=allow_code,
-                progress=tell,
+                progress=notify,
             )
         files = [folder / name for name in reporting.files_of(formats)]
         with console.printed():
@@ -194,10 +194,10 @@ def exposure(
 
         whose = None if owners is None else [owner.strip() for owner in owners.split(",")]
         prices = None if costs is None else parsed_costs(costs)
-        with console.progress() as tell:
+        with console.progress() as notify:
             judged = exposures(
                 scenario, level, colluders, taps, whose, prices,
-                min_colluders=min_colluders, cell=cell, recover=recover, repair=repair, progress=tell,
+                min_colluders=min_colluders, cell=cell, recover=recover, repair=repair, progress=notify,
             )  # fmt: skip
         if json:
             import json as plain
@@ -291,9 +291,9 @@ def init(
 
         if flower and network:
             raise SecmixError("a Flower app's nodes talk to the server alone: give --flower or --network, not both")
-        text, told = flower_scenario(flower, path.parent, csv) if flower else first_scenario(path, csv, network)
+        text, remarks = flower_scenario(flower, path.parent, csv) if flower else first_scenario(path, csv, network)
         write_new(path, text)
-        for line in told:
+        for line in remarks:
             typer.echo(one_line(line))
         command = f"secmix audit {one_line(shlex.quote(str(path)))}{' --allow-code' * bool(flower)}"
         typer.echo(f"Wrote {one_line(str(path))}. Change it, then: {command}")

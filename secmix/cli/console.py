@@ -168,8 +168,8 @@ def progress() -> Iterator[Any]:
     log.propagate = False
     try:
         if sys.stderr.isatty():
-            with _bar() as tell:
-                yield tell
+            with _bar() as notify:
+                yield notify
         else:
             yield _Logged()
     finally:
@@ -210,14 +210,14 @@ def _bar() -> Iterator[Any]:
         task = bar.add_task("starting", total=None)
         lines: set[str] = set()
 
-        def tell(done: float, total: int, what: str) -> None:
+        def notify(done: float, total: int, what: str) -> None:
             stays = what.startswith(_ESTIMATE) or what.endswith(_VERDICTS)
             if stays and what not in lines:  # a verdict stays to be read while others are awaited
                 lines.add(what)
                 bar.console.print(Text(brief(one_line(what), 100 if what.endswith(_VERDICTS) else 200)))
             bar.update(task, completed=done, total=total, description=brief(one_line(what), 60))
 
-        yield tell
+        yield notify
 
 
 def _duration(seconds: float) -> str:

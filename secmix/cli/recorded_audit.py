@@ -135,8 +135,8 @@ def report_of_run(audit: RecordedAudit, show_private: bool = False, command: str
 
 def spending(spent: Sequence[RecordedSpending]) -> list[tuple[str, tuple[Statement, ...]]]:
     """Return the account of epsilon as a part of the report; nothing where there is none."""
-    said = statements(*map(spending_in_words, spent))
-    return [("What each spent, on the configuration's word", said)] if said else []
+    sentences = statements(*map(spending_in_words, spent))
+    return [("What each spent, on the configuration's word", sentences)] if sentences else []
 
 
 def result_in_words(last: LastArrays) -> list[str]:

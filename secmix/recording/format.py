@@ -101,13 +101,13 @@ def json_schema() -> dict[str, Any]:
     ['header', 'message', 'part']
     """
     text = {"type": "string", "maxLength": _LONGEST}
-    whole = {"type": "integer", "minimum": -1, "maximum": 2**31 - 1}
+    integer = {"type": "integer", "minimum": -1, "maximum": 2**31 - 1}
     roles = {"type": "object", "additionalProperties": {"enum": list(ROLES)}, "description": "; ".join(_told_roles())}
     header = {"format": {"const": FORMAT}, "version": {"const": VERSION}, "by": {"enum": list(BY)}}
     part = {"kind": text, "names": {"type": "array", "items": text, "maxItems": _MOST_NAMES}}
     message = {
         "file": {"type": "string", "pattern": f"^{NAME.pattern}$"},
-        **{key: {**whole, "description": meaning} for key, meaning in _ENDS.items()},
+        **{key: {**integer, "description": meaning} for key, meaning in _ENDS.items()},
         "encrypted": {"type": "boolean"},
         "parts": {"type": "array", "items": {"$ref": "#/$defs/part"}, "maxItems": _MOST_PARTS},
         "roles": roles,

@@ -99,7 +99,7 @@ def _who_suffices(report: Report) -> list[str]:
     for cell in report.cells:
         result = cell.coalitions
         if result and result.verdict == "violated" and result.least is not None:
-            noun = "owner" if result.witness and result.witness.owners else "participant"
+            noun = "owner" if result.weakest and result.weakest.owners else "participant"
             entry = (result.least, noun, f"{_place(cell)}-coalitions")
             least[cell.protocol] = min(entry, least.get(cell.protocol, entry), key=lambda candidate: candidate[0])
     sentences = []

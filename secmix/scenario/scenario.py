@@ -106,9 +106,9 @@ class Scenario(Strict):
             for path in sorted(chosen, key=lambda path: path.count(".")):
                 content = _replaced(content, path.split("."), chosen[path])
             others = [
-                said
+                fault
                 for path, value in chosen.items()
-                if path not in ("protocol", "adversary") and (said := _in_words(path, value, self.sweep[path]))
+                if path not in ("protocol", "adversary") and (fault := _in_words(path, value, self.sweep[path]))
             ]
             if others:
                 title = from_dict(content, "[sweep]").protocol.title

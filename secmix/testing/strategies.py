@@ -47,8 +47,8 @@ def _matrix(rows: int, columns: int) -> SearchStrategy[Array]:
         seeds: SearchStrategy[int] = st.integers(0, 2**16)
         return seeds.map(lambda seed: np.random.default_rng(seed).standard_normal((rows, columns)))
     entries: SearchStrategy[list[int]] = st.lists(st.integers(-9, 9), min_size=rows * columns, max_size=rows * columns)
-    whole = entries.map(lambda values: np.array(values, dtype=np.float64).reshape(rows, columns))
-    return whole.flatmap(lambda matrix: st.sampled_from([matrix, matrix * 0.1, matrix * 6.7]))
+    matrix = entries.map(lambda values: np.array(values, dtype=np.float64).reshape(rows, columns))
+    return matrix.flatmap(lambda matrix: st.sampled_from([matrix, matrix * 0.1, matrix * 6.7]))
 
 
 def honest_clouds(h: int | None = None, p: int | None = None, *, high: int = 60) -> SearchStrategy[Array]:

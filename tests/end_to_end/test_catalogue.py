@@ -265,7 +265,7 @@ def test_entries_about_coalitions_come_to_what_they_tell() -> None:
     quick = {"runs": 100, "measure": {"evidence": ["structure"], "target": "input"}}
     report = secmix.audit({**find("hospital-owners").scenario.to_dict(), **quick})
     assert [cell.coalitions.verdict for cell in report.cells] == ["violated", "holds"]
-    assert report.cells[0].coalitions.witness.owners == ["B", "C"]
+    assert report.cells[0].coalitions.weakest.owners == ["B", "C"]
     # The order alone mends it, and is what the report proposes.
     assert report.cells[0].advice[0].startswith("Take the cycle owner by owner")
 

@@ -95,13 +95,13 @@ def test_what_is_counted_may_come_out_or_not():
 
 
 @pytest.mark.build
-def test_the_policy_is_judged_with_the_coalition_as_witness(tmp_path):
+def test_the_policy_is_judged_with_the_coalition_that_decides(tmp_path):
     violated = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 3}), out=tmp_path)
     cell = violated.cells[0]
     assert cell.verdict == violated.verdict == "violated"
     assert cell.coalitions.least == 2
-    assert cell.coalitions.witness.coalition == [1, 2]
-    assert cell.coalitions.witness.guards == [[1], [2]] or cell.coalitions.witness.guards == [[2], [1]]
+    assert cell.coalitions.weakest.coalition == [1, 2]
+    assert cell.coalitions.weakest.guards == [[1], [2]] or cell.coalitions.weakest.guards == [[2], [1]]
     assert cell.coalitions.command == "secmix audit scenario.toml --seed 0 --colluders 1,2"
     assert cell.advice[0].startswith("Add the lines")
     assert read_json(tmp_path / "report.json").cells[0].coalitions == cell.coalitions
@@ -112,7 +112,7 @@ def test_the_policy_is_judged_with_the_coalition_as_witness(tmp_path):
     again = CliRunner().invoke(
         app, ["audit", str(tmp_path / "scenario.toml"), "--colluders", "1,2", "--out", str(tmp_path / "w")]
     )
-    assert again.exit_code == 1  # the witness holds in an audit of its own
+    assert again.exit_code == 1  # the coalition holds in an audit of its own
     fine = secmix.audit(scenario(TRIANGLES, policy={"min_colluders": 2}))
     assert fine.verdict == "holds"
     assert "by proof" in fine.cells[0].sentence
@@ -123,7 +123,7 @@ def test_the_policy_over_rows_needs_them_to_come_out():
     measure = {"evidence": ["structure"], "target": "row"}
     report = secmix.audit(scenario(TRIANGLES, rows=2, measure=measure, policy={"min_colluders": 2}))
     assert report.verdict == "violated"
-    assert report.cells[0].coalitions.witness.known == "recovered"
+    assert report.cells[0].coalitions.weakest.known == "recovered"
     blurred = {"components": 2, "iterations": 1, "noise_std": 0.5}
     noisy = secmix.audit(scenario(TRIANGLES, rows=2, measure=measure, model=blurred, policy={"min_colluders": 2}))
     assert noisy.verdict == "inconclusive"

@@ -21,26 +21,26 @@ def cell():
     return secmix.audit(setting).cells[0]
 
 
-def changed(cell, **witness):
-    found = cell.coalitions
-    return found.model_copy(update={"witness": found.witness.model_copy(update=witness)})
+def changed(cell, **weakest):
+    coalitions = cell.coalitions
+    return coalitions.model_copy(update={"weakest": coalitions.weakest.model_copy(update=weakest)})
 
 
 @pytest.mark.build
 def test_the_words_name_coalition_group_and_guards(cell):
-    witness = cell.coalitions.witness
+    weakest = cell.coalitions.weakest
     assert coalition_alt(cell, cell.coalitions) == (
         "Network of 5 nodes. Squares: the smallest coalition, 1, 4. Ringed: what it exposes, node 0."
     )
-    assert sorted(letters(witness)) == [1, 4]
-    told = guards_explained(witness, cell.n_nodes)
-    assert "each letter marks a guard" in told
-    assert "takes at least 2" in told
-    assert "letter" not in guards_explained(witness, 30)  # a crowd has no room for letters
+    assert sorted(letters(weakest)) == [1, 4]
+    sentence = guards_explained(weakest, cell.n_nodes)
+    assert "each letter marks a guard" in sentence
+    assert "takes at least 2" in sentence
+    assert "letter" not in guards_explained(weakest, 30)  # a crowd has no room for letters
 
 
 @pytest.mark.parametrize(
-    "witness",
+    "weakest",
     [
         {},
         {"coalition": [-1], "guards": [[-1]]},
@@ -50,10 +50,10 @@ def test_the_words_name_coalition_group_and_guards(cell):
     ],
     ids=["nodes", "server", "outsider", "nobody", "open"],
 )
-def test_every_outcome_is_drawn(cell, witness):
-    found = changed(cell, **witness)
-    assert coalition_figure(cell, found, "w").startswith("<svg")
-    told = guards_explained(found.witness, cell.n_nodes)
-    if found.witness.at_least is None:
-        assert told == "All others together do not expose node 0."
-    assert coalition_figure(cell, cell.coalitions.model_copy(update={"witness": None}), "x").startswith("<svg")
+def test_every_outcome_is_drawn(cell, weakest):
+    coalitions = changed(cell, **weakest)
+    assert coalition_figure(cell, coalitions, "w").startswith("<svg")
+    sentence = guards_explained(coalitions.weakest, cell.n_nodes)
+    if coalitions.weakest.at_least is None:
+        assert sentence == "All others together do not expose node 0."
+    assert coalition_figure(cell, cell.coalitions.model_copy(update={"weakest": None}), "x").startswith("<svg")

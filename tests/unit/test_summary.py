@@ -188,7 +188,7 @@ def test_the_page_and_the_markdown_begin_with_it() -> None:
 )
 def test_who_suffices_is_said_once_for_all_cells_of_a_protocol(least: int, who: str) -> None:
     found = Coalitions(
-        min_colluders=3, least=least, limit=4, nodes=[], witness=None, command="", method="", notes=[],
+        min_colluders=3, least=least, limit=4, nodes=[], weakest=None, command="", method="", notes=[],
         verdict="violated", why="",
     )  # fmt: skip
     cells = [cell("Ring", name, "violated", nodes, coalitions=found) for name, nodes in (("A", REVEALED), ("B", CLEAR))]
@@ -214,7 +214,7 @@ def test_each_number_of_the_first_page_leads_to_where_it_comes_from() -> None:
         limit=3,
         least=2,
         nodes=[],
-        witness=None,
+        weakest=None,
         method="m",
         command="",
         notes=[],

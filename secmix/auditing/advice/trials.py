@@ -141,38 +141,38 @@ def _stands(model: _Model) -> dict[int, Stand]:
     unknowns = [count * setup.rows.shape[1] for count in setup.counts]
     bases: dict[int, Array] = dict.fromkeys(model.sizes, seen.basis[:, :n])
     output = 1.0 / (n - len(corrupt))
-    stands = {}
+    statuses = {}
     for node in range(n):
         if node in corrupt:
             continue
         known = float(seen.explained(node).max())
         equations, behind = equations_and_unknowns(bases, model.sizes, unknowns, corrupt, node, setup.possible_rows)
         if known > 1 - 1e-6:
-            stands[node] = (_REVEALED, 1.0)
+            statuses[node] = (_REVEALED, 1.0)
         elif equations >= behind or several:  # what reused masks give away of sums is more than a round shows
-            stands[node] = (_SOLVABLE, round(known, 6))
+            statuses[node] = (_SOLVABLE, round(known, 6))
         elif known > output + 1e-3:
-            stands[node] = (_PARTLY, round(known, 6))
+            statuses[node] = (_PARTLY, round(known, 6))
         else:
-            stands[node] = (_OUTPUT, round(known, 6))
-    return stands
+            statuses[node] = (_OUTPUT, round(known, 6))
+    return statuses
 
 
-def _in_words(stands: Mapping[int, Stand]) -> str:
+def _in_words(statuses: Mapping[int, Stand]) -> str:
     def those(rank: int) -> tuple[int, ...]:
-        return tuple(node for node, (stand, _) in stands.items() if stand == rank)
+        return tuple(node for node, (stand, _) in statuses.items() if stand == rank)
 
     parts = []
     if revealed := those(_REVEALED):
         parts.append(f"the summed vector of {nodes_in_words(revealed)} is known then")
-    elif max((known for _, known in stands.values()), default=0.0) < 1e-9:
+    elif max((known for _, known in statuses.values()), default=0.0) < 1e-9:
         return "nothing that the adversary holds then depends on anybody's input"
     else:
         parts.append("nobody's summed vector is known then")
     if solvable := those(_SOLVABLE):
         parts.append(f"the known sums may still be solved for the rows of {nodes_in_words(solvable)}")
     if partly := those(_PARTLY):
-        share = max(stands[node][1] for node in partly)
+        share = max(statuses[node][1] for node in partly)
         parts.append(f"of {nodes_in_words(partly)} up to {share:.0%} of the vector's variance is known")
     if len(parts) == 1 and not revealed:
         parts.append("and no more than the output itself tells")

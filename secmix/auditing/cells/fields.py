@@ -77,7 +77,7 @@ def checked(sound: Soundness) -> list[Checked]:
             name=check.name,
             outcome=check.outcome,
             sentence=check.sentence,
-            witness=None if check.counterexample is None else str(check.counterexample),
+            counterexample=None if check.counterexample is None else str(check.counterexample),
         )
         for check in sound.checks
     ]

@@ -1,4 +1,4 @@
-"""The policy ``min_colluders``: who would have to collude, judged, with the coalition as witness."""
+"""The policy ``min_colluders``: who would have to collude, judged, with the coalition that decides."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
         if key:
             _CACHE[key] = known
     exposures, owners = known.exposures, cell.network.owners or []
-    verdict, why, nodes, witness = judge(exposures, need, owners)
+    verdict, why, nodes, weakest = judge(exposures, need, owners)
     sizes = [entry.size for entry in nodes if entry.size is not None]
     command = ""
-    if witness is not None and witness.coalition is not None:
-        command = f"{reproduce} --colluders {listed(witness.coalition)}"
+    if weakest is not None and weakest.coalition is not None:
+        command = f"{reproduce} --colluders {listed(weakest.coalition)}"
     notes = [note for exposure in exposures for note in exposure.notes]
     if verdict == "violated" and known.repairs is None:
         try:
@@ -73,7 +73,7 @@ def judged(cell: Scenario, setup: SumSetup | CollaborationSetup, need: int, repr
         least=min(sizes, default=None),
         limit=max(need, _FARTHEST),
         nodes=nodes,
-        witness=witness,
+        weakest=weakest,
         command=command,
         method=exposures[0].method,
         notes=list(dict.fromkeys(notes)),
@@ -133,7 +133,7 @@ class Judgement(NamedTuple):
     verdict: Verdict
     why: str
     nodes: list[NodeCoalition]
-    witness: NodeCoalition | None
+    weakest: NodeCoalition | None
 
 
 def judge(exposures: Sequence[Exposure], need: float, owners: Sequence[str] = (), *, costs: bool = False) -> Judgement:
@@ -149,9 +149,9 @@ def judge(exposures: Sequence[Exposure], need: float, owners: Sequence[str] = ()
         return Judgement("inconclusive", why, [], None)
     clearance = _clearance(exposures, need, costs)
     verdict = decide.judged([_accused(*ranked[0], need)], clearance)
-    witness = nodes[ranked[0][1].node]
-    why = _why(verdict, witness, need, clearance, blurred=ranked[0][0].blurred)
-    return Judgement(verdict, why, list(nodes.values()), witness)
+    weakest = nodes[ranked[0][1].node]
+    why = _why(verdict, weakest, need, clearance, blurred=ranked[0][0].blurred)
+    return Judgement(verdict, why, list(nodes.values()), weakest)
 
 
 def _accused(exposure: Exposure, node: NodeExposure, need: float) -> decide.Accusation:
@@ -209,42 +209,42 @@ def _clearance(exposures: Sequence[Exposure], need: float, costs: bool) -> Clear
     return clear_coalitions(guards, need, searched)
 
 
-def _why(verdict: Verdict, witness: NodeCoalition, need: float, clearance: Clearance | Open, *, blurred: bool) -> str:
+def _why(verdict: Verdict, weakest: NodeCoalition, need: float, clearance: Clearance | Open, *, blurred: bool) -> str:
     wanted = f"the policy asks for at least {need}"
     if verdict == "violated":
-        return f"{_suffices(witness)}; {wanted}."
+        return f"{_suffices(weakest)}; {wanted}."
     if verdict == "inconclusive":
-        if witness.coalition is not None and witness.status == "found":
+        if weakest.coalition is not None and weakest.status == "found":
             how = "blurred before it was summed" if blurred else "as many numbers as the rows have, and not solved"
-            return f"{_suffices(witness)}, {how}; {wanted}, and whether that holds is open."
-        open_ = witness.why or (clearance.reason if isinstance(clearance, Open) else "not proven")
-        return f"Who would have to collude against node {witness.node} is open: {open_}; {wanted}."
-    if witness.coalition is None:
+            return f"{_suffices(weakest)}, {how}; {wanted}, and whether that holds is open."
+        open_ = weakest.why or (clearance.reason if isinstance(clearance, Open) else "not proven")
+        return f"Who would have to collude against node {weakest.node} is open: {open_}; {wanted}."
+    if weakest.coalition is None:
         return f"No coalition of fewer than {need} exposes anybody, by proof; {wanted}."
-    return f"{_suffices(witness)}, and nobody fewer, by proof; {wanted}."
+    return f"{_suffices(weakest)}, and nobody fewer, by proof; {wanted}."
 
 
-def _suffices(witness: NodeCoalition) -> str:
-    coalition = witness.coalition or []
+def _suffices(weakest: NodeCoalition) -> str:
+    coalition = weakest.coalition or []
     who = (
         "An outsider on the open lines suffices"
         if not coalition
         else "The server alone suffices"
         if coalition == [SERVER]
-        else f"{_owners_named(witness)}{named(coalition)} suffice{'s' * (len(coalition) == 1)}"
+        else f"{_owners_named(weakest)}{named(coalition)} suffice{'s' * (len(coalition) == 1)}"
     )
-    what = f"to know the vector of node {witness.node}"
-    if witness.level == "rows" and len(witness.group) > 1:
-        what = f"to know a sum over the {witness.rows} rows of {named(witness.group).lower()}"
-    elif witness.level == "rows":
-        what = f"to know the sum over the {witness.rows} row{'s' * (witness.rows > 1)} of node {witness.node}"
-    if witness.known == "recovered":
+    what = f"to know the vector of node {weakest.node}"
+    if weakest.level == "rows" and len(weakest.group) > 1:
+        what = f"to know a sum over the {weakest.rows} rows of {named(weakest.group).lower()}"
+    elif weakest.level == "rows":
+        what = f"to know the sum over the {weakest.rows} row{'s' * (weakest.rows > 1)} of node {weakest.node}"
+    if weakest.known == "recovered":
         what += ", from which they come out"
     return f"{who} {what}"
 
 
-def _owners_named(witness: NodeCoalition) -> str:
-    return f"Owner{'s' * (len(witness.owners) > 1)} {' and '.join(witness.owners)}: " if witness.owners else ""
+def _owners_named(weakest: NodeCoalition) -> str:
+    return f"Owner{'s' * (len(weakest.owners) > 1)} {' and '.join(weakest.owners)}: " if weakest.owners else ""
 
 
 def named(nodes: Collection[int]) -> str:

@@ -173,12 +173,12 @@ def _content(messages: list[JobMessage]) -> str:
     opaque = sorted({path for m in messages for path in m.opaque})
     singles = list(dict.fromkeys(path for m in messages for path in m.singles))
     parts = [f"{path} ({size} number{'s' * (size != 1)})" for path, size in sizes.items()]
-    said = _listed(parts)
+    content = _listed(parts)
     if singles:
-        said += ["the numbers " + ", ".join(_listed(singles))]
+        content += ["the numbers " + ", ".join(_listed(singles))]
     if opaque:
-        said += [f"{', '.join(_listed(opaque))}, encrypted: opaque to this adversary"]
-    return ", ".join(said)
+        content += [f"{', '.join(_listed(opaque))}, encrypted: opaque to this adversary"]
+    return ", ".join(content)
 
 
 def _listed(names: list[str]) -> list[str]:
@@ -238,8 +238,8 @@ def _possible_rows(job: JobRecording) -> list[str]:
     """Name clients whose models moved along one vector, if they tell one step: with one row that vector is the row."""
     candidates = []
     for client in job.clients:
-        told = {v for m in job.messages if m.sender == client for p, v in m.singles.items() if p.endswith(STEPS)}
-        if told == {1.0} and (known := moved_along(job, client)) is not None and known.certified:
+        steps = {v for m in job.messages if m.sender == client for p, v in m.singles.items() if p.endswith(STEPS)}
+        if steps == {1.0} and (known := moved_along(job, client)) is not None and known.certified:
             candidates.append(
                 f"the models of {client} moved along one vector, and it tells {STEPS} = 1: "
                 "if it has one row, that is it"
@@ -254,15 +254,15 @@ def _possible_rows(job: JobRecording) -> list[str]:
 
 def _unlike_filters(job: JobRecording) -> list[str]:
     """Say where one client has a filter that another has not."""
-    mine = {
+    own = {
         each.name: {str(line["class"]) for line in each.filters}
         for each in job.participants
         if each.name in job.clients
     }
-    every = {name for names in mine.values() for name in names}
+    every = {name for names in own.values() for name in names}
     return [
         f"{name} is configured for {', '.join(with_it)} and not for {', '.join(without)}"
         for name in sorted(every)
-        if (with_it := [client for client, names in mine.items() if name in names])
-        and (without := [client for client, names in mine.items() if name not in names])
+        if (with_it := [client for client, names in own.items() if name in names])
+        and (without := [client for client, names in own.items() if name not in names])
     ]

@@ -140,10 +140,10 @@ def _past(job: JobRecording, name: str, line: Mapping[str, Any]) -> str:
 def _never_called(job: JobRecording, participant: Participant, line: Mapping[str, Any]) -> tuple[Outcome, str]:
     """Say why a filter was never called: no message of its tasks passed in its direction."""
     tasks = sorted({key.rpartition("/")[0] for key in line["keys"]})
-    mine = [m for m in job.messages if participant.name in (m.sender, m.receiver)]
-    if not any(m.arrays for m in mine):
+    own = [m for m in job.messages if participant.name in (m.sender, m.receiver)]
+    if not any(m.arrays for m in own):
         return "unclear", "it was never called, and no message with arrays passed this participant"
-    others = sorted({m.title for m in mine if m.arrays})
+    others = sorted({m.title for m in own if m.arrays})
     what = f"it was never called: its configuration names the keys {', '.join(line['keys']) or 'none'} of the chain "
     what += f"{line['chain']}; arrays passed in {', '.join(others)}"
     if "*" in tasks:

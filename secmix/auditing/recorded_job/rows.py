@@ -110,8 +110,8 @@ def _only_rows(job: JobRecording) -> Iterator[JobRow]:
     """Yield rows of clients that say in all their results that they have one."""
     for client in job.clients:
         sent = [m for m in job.messages if m.sender == client and m.reply and m.arrays]
-        said = {v for m in sent for name, v in m.singles.items() if name.rpartition("/")[2] == COUNT}
-        known = moved_along(job, client) if said == {1.0} else None
+        counts = {v for m in sent for name, v in m.singles.items() if name.rpartition("/")[2] == COUNT}
+        known = moved_along(job, client) if counts == {1.0} else None
         if known is not None and known.certified and known.rows is not None:
             receivers = tuple(dict.fromkeys(m.receiver for m in sent))
             yield JobRow(client, receivers, np.asarray(known.rows)[0], known.error, known.how)

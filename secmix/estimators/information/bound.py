@@ -113,7 +113,7 @@ def information_lower_bound(
     if n < LEAST_ROWS:
         note = f"{n} rows are too few to fit and judge a critic; {LEAST_ROWS} are needed"
         return _bound(0.0, 0.0, f"no critic, {_shape(rows)}", (note,))
-    tell = progress or (lambda done, total, what: None)
+    notify = progress or (lambda done, total, what: None)
     dealing, *streams = np.random.default_rng(rng).spawn(1 + FOLDS)
     folds = np.array_split(dealing.permutation(n), FOLDS)
     verdicts = []
@@ -122,7 +122,7 @@ def information_lower_bound(
             test, validation = folds[fold], folds[(fold + 1) % FOLDS]
             train = np.concatenate([folds[(fold + ahead) % FOLDS] for ahead in range(2, FOLDS)])
             verdicts.append(judge_fold(rows.at(train), rows.at(validation), rows.at(test), critics, stream))
-            tell(fold + 1, FOLDS, f"fold {fold + 1} of {FOLDS}")
+            notify(fold + 1, FOLDS, f"fold {fold + 1} of {FOLDS}")
     contrasts = np.concatenate([verdict.contrasts for verdict in verdicts])
     pseudo = np.concatenate([verdict.pseudo_values for verdict in verdicts])
     carried: dict[str, float] = {}

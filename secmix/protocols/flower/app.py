@@ -175,8 +175,8 @@ class FlowerApp:
         with _named_as(f"load of the Flower app, given rows of shape {rows[0].shape},"):
             given = rows if load is None else [load(part.copy()) for part in rows]
         client_app = plugins.imported(self.client_app)
-        *states, servers = [int(mine.integers(2**31)) for mine in rng.spawn(len(rows) + 1)]
-        spoken = [speech(mine) for mine in states]
+        *states, servers = [int(child.integers(2**31)) for child in rng.spawn(len(rows) + 1)]
+        spoken = [speech(state) for state in states]
         contexts = [
             context(i + 1, self.config, {"partition-id": i, "num-partitions": len(rows)}) for i in range(len(rows))
         ]
@@ -195,8 +195,8 @@ class FlowerApp:
         except SecmixError as error:
             if not grid.unanswered:
                 raise
-            said = f"every client app answered with an error: {grid.unanswered}"
-            raise SecmixError(f"{said}; after that: {error}") from error
+            cause = f"every client app answered with an error: {grid.unanswered}"
+            raise SecmixError(f"{cause}; after that: {error}") from error
 
     def _check_answers(self, unanswered: str, asked: bool, failures: list[str]) -> None:
         """Note where no client answered but with errors, or raise an error if none asked for its data."""

@@ -89,21 +89,21 @@ def _on_small_masks(bits: int) -> str:
 
 def _on_short_seeds(bits: int, honest: int) -> str:
     """Say how many bits the seed of a mask has, and whether the adversary could try all seeds."""
-    told = f"each mask of SecAgg+ is made of a seed of {bits} bits here, as measured on the code that runs"
+    sentence = f"each mask of SecAgg+ is made of a seed of {bits} bits here, as measured on the code that runs"
     if not honest:
-        return f"{told}; this adversary reads no masked model on which it could try seeds"
+        return f"{sentence}; this adversary reads no masked model on which it could try seeds"
     if honest == 1:
-        return f"{told}; of the masks on the only honest model this adversary knows all seeds"
+        return f"{sentence}; of the masks on the only honest model this adversary knows all seeds"
     if bits > _MOST_TRIED:
-        return f"{told}; this adversary could not try them all"
+        return f"{sentence}; this adversary could not try them all"
     if honest == 2:
         return (
-            f"{told}; a model is covered by one whose seed this adversary does not know: it could try all of them, "
+            f"{sentence}; a model is covered by one whose seed this adversary does not know: it could try all of them, "
             f"2^{bits}, within a day on one machine. The audit does not, and clears nothing"
         )
     others = honest - 1
     return (
-        f"{told}; a model is covered by one for each honest node that shares one with its node, {others} or fewer "
+        f"{sentence}; a model is covered by one for each honest node that shares one with its node, {others} or fewer "
         f"(num_shares). Where that is one, this adversary could try all 2^{bits} seeds within a day on one machine; "
         f"with {others} it would have to find them together, among 2^{bits * others}. The audit tries none, and clears "
         "nothing"

@@ -207,7 +207,7 @@ class FederatedPCA:
 
     def _bases(self, data: list[Array], rng: np.random.Generator, channel: Channel) -> PCARun:
         own = rng.spawn(len(data))
-        sent = np.stack([own_basis(part, self.r, mine) for part, mine in zip(data, own, strict=True)])
+        sent = np.stack([own_basis(part, self.r, rng_of_node) for part, rng_of_node in zip(data, own, strict=True)])
         arrived = self._to_server(channel, 0, "basis", sent)
         rejected = np.zeros(len(data), dtype=np.intp)
         results = []

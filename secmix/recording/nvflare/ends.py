@@ -171,9 +171,9 @@ def read_job(folder: str | os.PathLike[str]) -> JobRecording:
     for each in own:
         participant, lines = _participant(each)
         participants.append(participant)
-        mine = _halves(each, participant.name, lines)
-        halves += mine
-        servers |= {participant.name} if participant.server else _servers(participant.name, mine)
+        taken = _halves(each, participant.name, lines)
+        halves += taken
+        servers |= {participant.name} if participant.server else _servers(participant.name, taken)
     if len(servers) != 1:
         raise DataError(f"{place} has messages of {len(servers)} servers; give recordings of one job")
     server = servers.pop()
@@ -228,11 +228,11 @@ def _arrays(half: _Half) -> dict[str, NDArray[Any]]:
 
 def _digest(message: RecordedMessage) -> str:
     """Hash all numbers of a message with their names."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for kind, names, numbers in sorted(message.parts, key=lambda part: part[0]):
-        whole.update(f"{kind}|{names}|{numbers.dtype}|{numbers.shape}".encode())
-        whole.update(np.ascontiguousarray(numbers).tobytes())
-    return whole.hexdigest()
+        digest.update(f"{kind}|{names}|{numbers.dtype}|{numbers.shape}".encode())
+        digest.update(np.ascontiguousarray(numbers).tobytes())
+    return digest.hexdigest()
 
 
 def _servers(own: str, halves: Iterable[_Half]) -> set[str]:
@@ -265,9 +265,9 @@ def _joined(halves: list[_Half]) -> tuple[tuple[JobMessage, ...], tuple[tuple[st
                 changed.append((str(sender), half.owner, str(half.line["task"]), str(half.line["tag"])))
         if match is not None:
             match.line = {**match.line, "met": True}
-        whole = match.owner if match is not None else sender
+        owner = match.owner if match is not None else sender
         messages.append(
-            _message(half, str(whole or UNKNOWN), half.owner, "both ends" if match is not None else half.owner)
+            _message(half, str(owner or UNKNOWN), half.owner, "both ends" if match is not None else half.owner)
         )
     unmet = [h for group in waiting.values() for h in group if not h.line.get("met")]
     messages += [_message(h, h.owner, str(h.line["ends"][1] or UNKNOWN), h.owner) for h in unmet]
@@ -298,8 +298,8 @@ def _distance(sent: _Half, arrived: _Half) -> tuple[bool, bool, bool, float]:
 
 
 def _same_task(sent: _Half, arrived: _Half) -> bool:
-    told = sent.line["task_id"]
-    return told is not None and told == arrived.line["task_id"]
+    task = sent.line["task_id"]
+    return task is not None and task == arrived.line["task_id"]
 
 
 def _message(half: _Half, sender: str, receiver: str, seen_at: str) -> JobMessage:

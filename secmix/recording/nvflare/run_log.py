@@ -135,13 +135,13 @@ class RunLog:
     def _tag(self, header: Mapping[str, Any], chain: str, direction: str, task: str, peer: Any, task_id: Any) -> Any:
         """Return the round that a message belongs to, as far as it is told; otherwise its number among its like."""
         current = used("nvflare.app_common.app_constant", "AppConstants.CURRENT_ROUND")
-        told = header.get(current)
+        tag = header.get(current)
         last = (task, peer, direction == "out")  # a result goes the other way than its task
         if chain == RESULT:
             known = self._rounds.get(task_id) if task_id else None
-            return known if known is not None else self._rounds.get((task, peer, direction != "out"), told)
+            return known if known is not None else self._rounds.get((task, peer, direction != "out"), tag)
         count = self._sequence[last] = self._sequence.get(last, -1) + 1
-        tag = f"round {told}" if told is not None else f"number {count}"
+        tag = f"round {tag}" if tag is not None else f"number {count}"
         self._rounds[last] = tag
         if task_id:
             self._rounds[task_id] = tag

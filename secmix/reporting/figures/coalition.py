@@ -24,7 +24,7 @@ def coalition_figure(cell: Cell, coalitions: Coalitions, name: str) -> str:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    exposed = coalitions.witness
+    exposed = coalitions.weakest
     where = spots(cell)
     crowded = cell.n_nodes > CROWD
     radius = 10.0 if not crowded else max(4.0, 10.0 * (CROWD / cell.n_nodes) ** 0.5)
@@ -131,7 +131,7 @@ def guards_explained(exposed: NodeCoalition, n_nodes: int, names: Sequence[str] 
 
 def coalition_alt(cell: Cell, coalitions: Coalitions) -> str:
     """Describe the drawing in words."""
-    exposed = coalitions.witness
+    exposed = coalitions.weakest
     if exposed is None:
         return f"Network of {cell.n_nodes} nodes; no node was asked about."
     if exposed.coalition is None:

@@ -56,13 +56,13 @@ def with_accepted(report: RecordedReport, judged: RecordedConclusion | None) -> 
     """Return the report with its conclusion and what somebody accepts; as it is where nobody does."""
     if judged is None or not judged.accepted:
         return report
-    said = [
+    sentences = [
         f"{entry.what}: {entry.reason} ({f'by {entry.by} ' if entry.by else ''}until {entry.until}"
         f"{', which is over: it counts again' if entry.ended else ''})"
         for entry in judged.accepted
     ]
     lead = (judged.sentence,) * bool(judged.sentence) + report.lead
-    parts = (("What somebody accepts", statements(*said)), *report.parts)
+    parts = (("What somebody accepts", statements(*sentences)), *report.parts)
     return replace(report, verdict=judged.verdict, lead=lead, parts=parts)
 
 

@@ -64,14 +64,14 @@ def page_with_accepted(page: ReleasePage, judged: RecordedConclusion) -> Release
 
 def _output_with_accepted(output: Output, reasons: Mapping[RecordedFault, str]) -> Output:
     """Put reasons where they belong: to readers that know rows of the client, or of the result."""
-    mine = [
+    own = [
         reason
         for fault, reason in reasons.items()
         if (fault.kind == "result" and output.name == _RESULT)
         or (fault.kind == "rows" and output.name == _SENT.format(fault.whom))
     ]
     readers = [
-        reader.model_copy(update={"accepted": mine}) if reader.verdict == "violated" else reader
+        reader.model_copy(update={"accepted": own}) if reader.verdict == "violated" else reader
         for reader in output.readers
     ]
     return output.model_copy(update={"readers": readers})

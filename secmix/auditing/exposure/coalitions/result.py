@@ -164,7 +164,7 @@ class Exposure:
         return tuple(node.node for node in self.nodes if node.status == "inconclusive")
 
     @property
-    def witness(self) -> NodeExposure | None:
+    def weakest(self) -> NodeExposure | None:
         """A node that the cheapest coalition exposes."""
         exposed = [node for node in self.nodes if node.colluders.cost is not None]
         return min(exposed, key=lambda node: (node.colluders.cost or 0.0, node.node), default=None)
