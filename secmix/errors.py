@@ -26,14 +26,8 @@ _shortly.maxlevel, _shortly.maxdict, _shortly.maxlist = 3, 3, 6
 class SecmixError(ValueError):
     """The input is wrong; the message says what was given, what is expected, and the remedy.
 
-    The message is one line of at most ``MOST`` characters without control characters.
-
-    Attributes
-    ----------
-    key : tuple of str and int
-        Location of the fault in the scenario, as far as it is known, such as ("protocol", "sigma").
-    cell : int or None
-        Cell of the sweep, counted from 0.
+    The message is one line of at most ``MOST`` characters without control characters. ``key``: location of the fault in
+    the scenario, as far as it is known, such as ("protocol", "sigma"); ``cell``: cell of the sweep, counted from 0.
     """
 
     key: tuple[str | int, ...] = ()

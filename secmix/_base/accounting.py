@@ -11,10 +11,7 @@ from secmix.errors import SecmixError
 def accounting() -> Any:
     """Import dp-accounting with its privacy loss distributions, ``dp_accounting`` and ``dp_accounting.pld``.
 
-    Raises
-    ------
-    SecmixError
-        If it is not installed.
+    Raises SecmixError if it is not installed.
     """
     try:
         importlib.import_module("dp_accounting.pld")

@@ -13,8 +13,6 @@ def oriented(directions: Array) -> Array:
     The entry of largest size becomes positive; of several that agree to six digits, the first. LAPACK does not fix the
     sign, and it differs between processors, as would random draws along such directions.
 
-    Examples
-    --------
     >>> oriented(np.array([[0.6, -0.8], [-0.5, 0.5]])).tolist()
     [[-0.6, 0.8], [0.5, -0.5]]
     """
@@ -30,8 +28,6 @@ def least_assignment(cost: Array, tie: float) -> Ints:
     ``tie`` for pairs of large indices: by the rearrangement inequality its total is largest if the columns of tied rows
     ascend. Rounding costs to a grid would only move the ties to the borders of the grid.
 
-    Examples
-    --------
     >>> least_assignment(np.array([[1.0 + 1e-15, 3.0], [1.0, 3.0]]), tie=1e-9)
     array([0, 1])
     """

@@ -41,18 +41,8 @@ def write(place: Path, content: bytes) -> None:
 def read_regular(place: Path, *, follow: bool = True, most: int | None = None) -> bytes:
     """Read a regular file; anything else (a folder, a pipe, a device) is an error, and no call blocks.
 
-    Parameters
-    ----------
-    place : Path
-    follow : bool
-        Whether ``place`` may be a symbolic link.
-    most : int, optional
-        Largest size in bytes; larger files are an error.
-
-    Raises
-    ------
-    OSError
-        With a ``strerror`` in words.
+    ``follow``: whether ``place`` may be a symbolic link; ``most``: largest size in bytes; larger files are an error.
+    Raises OSError with a ``strerror`` in words.
     """
     kind = os.O_RDONLY | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(os.open(place, _flags(kind)), "rb") as file:

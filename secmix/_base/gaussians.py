@@ -19,10 +19,7 @@ LARGEST = 1e100
 def cholesky(covariances: Array) -> Array:
     """Factor covariances as Σ = L Lᵀ, with lower triangles L (..., d, d).
 
-    Raises
-    ------
-    DataError
-        If a covariance is not positive definite.
+    Raises DataError if a covariance is not positive definite.
     """
     try:
         return np.asarray(np.linalg.cholesky(covariances))
@@ -67,8 +64,6 @@ def divergence(means_a: Array, covariances_a: Array, means_b: Array, covariances
 
     ½ [tr(Σ_b⁻¹ Σ_a) + (μ_a − μ_b)ᵀ Σ_b⁻¹ (μ_a − μ_b) − d + log det Σ_b − log det Σ_a]
 
-    Examples
-    --------
     >>> float(divergence(np.zeros(1), np.eye(1), np.ones(1), np.eye(1)))
     0.5
     """
@@ -82,8 +77,6 @@ def divergence(means_a: Array, covariances_a: Array, means_b: Array, covariances
 def bhattacharyya(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
     """Compute −log ∫ √(N_a N_b) in nats, (...): 0 for equal Gaussians, unbounded for distant ones (Bhattacharyya 1943).
 
-    Examples
-    --------
     >>> float(bhattacharyya(np.zeros(1), np.eye(1), np.full(1, 4.0), np.eye(1)))
     2.0
     """
@@ -99,8 +92,6 @@ def moment_match(weights: Array, means: Array, covariances: Array) -> tuple[Arra
 
     Weights are (..., K), means (..., K, d) and covariances (..., K, d, d). The result minimises Σ_k w_k KL(N_k ‖ N).
 
-    Examples
-    --------
     >>> weight, mean, covariance = moment_match(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.zeros((2, 1, 1)))
     >>> float(weight), mean, covariance
     (1.0, array([0.]), array([[1.]]))

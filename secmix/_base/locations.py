@@ -20,8 +20,6 @@ def locations(text: str) -> dict[Path, int]:
 
     If the text cannot be parsed, the locations up to that point are returned.
 
-    Examples
-    --------
     >>> lines = locations('[a]\\nb = [1,\\n {c = 2}]\\n[[d]]\\n[[d]]\\ne.f = 3\\n')
     >>> lines["a", "b", 1, "c"], lines["d", 1, "e", "f"]
     (3, 6)

@@ -85,14 +85,9 @@ def _installed(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
 def load(group: str, name: str) -> Part:
     """Load the part called ``name``: an entry point, or the object at ``package.module:name``.
 
-    Raises
-    ------
-    ScenarioError
-        If no part has this name, with the nearest name; if code is not allowed; if the user's module cannot be
-        imported, or the object lacks the interface.
+    Raises ScenarioError if no part has this name, with the nearest name; if code is not allowed; if the user's module
+    cannot be imported, or the object lacks the interface.
 
-    Examples
-    --------
     >>> load("protocols", "plain").__name__
     'Plain'
     """
@@ -135,10 +130,8 @@ def imported(name: str) -> Part:
 def build(group: str, spec: Mapping[str, Any]) -> Part:
     """Make the part ``spec["name"]`` with the other entries of ``spec`` as keyword arguments.
 
-    Raises
-    ------
-    ScenarioError
-        As :func:`load`; if a setting is unknown, missing or of a wrong kind, or the part cannot be made with it.
+    Raises ScenarioError as :func:`load`; if a setting is unknown, missing or of a wrong kind, or the part cannot be
+    made with it.
     """
     settings = dict(spec)
     name = settings.pop("name")

@@ -40,19 +40,9 @@ PURPOSES = (
 def sequence(seed: int, purpose: str, *names: object) -> np.random.SeedSequence:
     """Make the seed sequence of :func:`stream` with this name, to spawn others from.
 
-    Parameters
-    ----------
-    seed : int
-        From 0 to 2³² − 1, since larger numbers share streams with smaller ones.
-    purpose : str
-        One of :data:`PURPOSES`.
-    names : objects with a fixed ``repr``
-        The stream of this purpose: an attack, a node, a number.
-
-    Raises
-    ------
-    SecmixError
-        If the purpose is unknown.
+    ``seed``: from 0 to 2³² − 1, since larger numbers share streams with smaller ones; ``purpose``: one of
+    :data:`PURPOSES`; ``names``: the stream of this purpose: an attack, a node, a number. Raises SecmixError if the
+    purpose is unknown.
     """
     if purpose not in PURPOSES:
         raise SecmixError(f"unknown purpose of a random stream {purpose!r}; {nearest(purpose, PURPOSES)}")
@@ -66,8 +56,6 @@ def stream(seed: int, purpose: str, *names: object) -> np.random.Generator:
 
     See :func:`sequence` for the parameters.
 
-    Examples
-    --------
     >>> stream(0, "attack", "sign_flip").integers(1000, size=3).tolist()
     [335, 740, 185]
     >>> stream(0, "attack", "zero").integers(1000, size=3).tolist()

@@ -32,10 +32,7 @@ _COUNTED = (
 def check_settings(part: Any, name: str, settings: Mapping[str, Any]) -> None:
     """Check settings of a part against its signature; raise for an unknown, missing or mistyped one.
 
-    Raises
-    ------
-    ScenarioError
-        With the setting at fault in ``key``.
+    Raises ScenarioError with the setting at fault in ``key``.
     """
     if (fault := next(faults_of_settings(part, name, settings), None)) is not None:
         raise fault

@@ -136,8 +136,6 @@ class Attacked(ProtocolWrapper):
     Where only some runs of many are summed, ``first`` is the index of the first of them. All draw from ``rng``, or each
     from its own of a list. An attack that searches has the ``budget``.
 
-    Examples
-    --------
     >>> from secmix.adversaries import FIXED
     >>> from secmix.protocols import Plain
     >>> attacked = Attacked(Plain(), FIXED["zero"], [2], np.random.default_rng(0))

@@ -54,13 +54,8 @@ def takes_stacks(rule: Callable[..., Any]) -> bool:
 def apply_to_each(rule: Callable[..., Any], stack: Array, f: int) -> Array:
     """Apply the rule to each of several sets of messages (s, n, p): (s, p), bit for bit as set by set.
 
-    Raises
-    ------
-    SecmixError
-        As the rule does for any of the sets.
+    Raises SecmixError as the rule does for any of the sets.
 
-    Examples
-    --------
     >>> from secmix.aggregators import coordinate_median
     >>> apply_to_each(coordinate_median, np.array([[[1.0], [2.0], [9.0]], [[5.0], [6.0], [7.0]]]), f=1).tolist()
     [[2.0], [6.0]]

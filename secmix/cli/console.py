@@ -40,16 +40,8 @@ class Stopped(Exception):
 def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[None]:
     """Turn every failure into one line on standard error and a status; with ``debug`` the traceback too.
 
-    Parameters
-    ----------
-    debug : bool
-    when_interrupted : callable, optional
-        Gives what is to be said beside "interrupted".
-
-    Raises
-    ------
-    Stopped
-        2 where the input is wrong, 130 after an interrupt, 70 for what nobody foresaw.
+    ``when_interrupted``: gives what is to be said beside "interrupted". Raises Stopped: 2 where the input is wrong, 130
+    after an interrupt, 70 for what nobody foresaw.
     """
     try:
         yield

@@ -19,10 +19,7 @@ _NODES, _MOST_NODES, _RUNS = 5, 1000, 200
 def chosen(scenario: str | None, project: Path | None) -> str | Scenario:
     """Choose what is to be audited: a scenario that is named, or that of a Flower project.
 
-    Raises
-    ------
-    ScenarioError
-        If none of both is named, or both, or the project cannot be audited.
+    Raises ScenarioError if none of both is named, or both, or the project cannot be audited.
     """
     if (scenario is None) == (project is None):
         raise ScenarioError("name what to audit: a scenario, or the folder of a Flower project with --flower DIR")
@@ -34,18 +31,9 @@ def chosen(scenario: str | None, project: Path | None) -> str | Scenario:
 def flower_scenario(folder: Path, beside: Path = Path(), csv: Path | None = None) -> tuple[str, list[str]]:
     """Return the text of a scenario for the project in ``folder``, and remarks on it.
 
-    Parameters
-    ----------
-    folder : Path
-    beside : Path
-        The folder that the scenario's file will be in: its paths start there.
-    csv : Path, optional
-        A file of rows, in place of those that ``[tool.secmix]`` names.
-
-    Raises
-    ------
-    SecmixError
-        If the project describes no Flower app, or its ``[tool.secmix]`` says what cannot be.
+    ``beside``: the folder that the scenario's file will be in: its paths start there; ``csv``: a file of rows, in place
+    of those that ``[tool.secmix]`` names. Raises SecmixError if the project describes no Flower app, or its
+    ``[tool.secmix]`` says what cannot be.
     """
     project = read_project(folder)
     own = project.settings

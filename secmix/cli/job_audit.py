@@ -28,10 +28,7 @@ def audited(
 ) -> tuple[JobAudit, list[Path]]:
     """Audit the recordings of a job and write it into ``out`` in these formats, by default md, json and html.
 
-    Raises
-    ------
-    SecmixError
-        If another format is asked for, or none.
+    Raises SecmixError if another format is asked for, or none.
     """
     wanted = wanted_formats(formats, "--format of a recorded job is {known}; given: {given}")
     result = audit_job(read_job(recording), stated)

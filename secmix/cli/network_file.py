@@ -36,21 +36,11 @@ _TARGETS = {"target", "to", "dst", "end", "node2", "node_2", "node_b", "to_node"
 
 @dataclass(frozen=True)
 class NetworkFile:
-    """A connected network with named nodes.
+    """A connected network with named nodes."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        What the file calls node 0, 1, …
-    edges : tuple of (int, int)
-        Pairs of neighbours, each once, smaller number first.
-    notes : tuple of str
-        How the file was read, where that is no matter of course.
-    """
-
-    names: tuple[str, ...]
-    edges: tuple[tuple[int, int], ...]
-    notes: tuple[str, ...]
+    names: tuple[str, ...]  # what the file calls node 0, 1, …
+    edges: tuple[tuple[int, int], ...]  # pairs of neighbours, each once, smaller number first
+    notes: tuple[str, ...]  # how the file was read, where that is no matter of course
 
 
 @dataclass(frozen=True)
@@ -64,10 +54,7 @@ class _Rows:
 def read_network(path: Path) -> NetworkFile:
     """Read the network in ``path``, whose form is found from its content.
 
-    Raises
-    ------
-    NetworkError
-        If the file cannot be read, is no network, or some of its nodes cannot reach the others.
+    Raises NetworkError if the file cannot be read, is no network, or some of its nodes cannot reach the others.
     """
     cannot = f"the network '{path}' cannot be read: "
     text, notes = _text(path, cannot)

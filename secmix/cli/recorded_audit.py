@@ -35,12 +35,8 @@ def audited(
 ) -> tuple[RecordedAudit, list[Path]]:
     """Audit the recording and write it into ``out`` in these formats, by default md, json and html; rows if asked for.
 
-    With a ``stated`` claim it has an account of what each node spent.
-
-    Raises
-    ------
-    SecmixError
-        If another format is asked for, or none.
+    With a ``stated`` claim it has an account of what each node spent. Raises SecmixError if another format is asked
+    for, or none.
     """
     refusal = "what one recorded run says is written as {known}; asked for is {given}"
     wanted = wanted_formats(formats, refusal)
@@ -54,10 +50,8 @@ def audited(
 def wanted_formats(given: Sequence[str] | None, refusal: str) -> list[str]:
     """Return the formats in which a recorded audit is written, each once; md, json and html where none are given.
 
-    Raises
-    ------
-    SecmixError
-        If another format is asked for, or none: ``refusal``, with the ``known`` and the ``given`` formats put in.
+    Raises SecmixError if another format is asked for, or none: ``refusal``, with the ``known`` and the ``given``
+    formats put in.
     """
     wanted = list(_FORMATS) if given is None else list(dict.fromkeys(given))
     strange = [each for each in wanted if each not in {*_FORMATS, _RELEASE}]

@@ -43,10 +43,7 @@ class DescribedFile:
 def first_scenario(path: Path, csv: Path | None = None, network: Path | None = None) -> tuple[str, list[str]]:
     """Return the text of a scenario for the file ``path``, and remarks on the files it was made from.
 
-    Raises
-    ------
-    SecmixError
-        If a file cannot be read, or holds nothing to audit.
+    Raises SecmixError if a file cannot be read, or holds nothing to audit.
     """
     from secmix.scenario.catalogue import find
 
@@ -231,10 +228,7 @@ def _no_measurement(name: str, fields: list[str], decimal: str) -> str:
 def write_new(path: Path, text: str) -> None:
     """Write a file that is not there yet.
 
-    Raises
-    ------
-    SecmixError
-        If it is there, or cannot be written.
+    Raises SecmixError if it is there, or cannot be written.
     """
     try:
         with open(path, "x", encoding="utf-8") as file:

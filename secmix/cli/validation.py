@@ -34,19 +34,9 @@ def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
     """Return every fault of a scenario's file, and what it is about if it has none.
 
     Keys and settings first, all of them. If they are right, every combination is built and run once in small, as an
-    audit begins by doing: what does not fit together shows there.
-
-    Parameters
-    ----------
-    given : str
-        Path of a TOML file, or name of a catalogue entry.
-    allow_code : bool
-        Whether names like ``package.module:name`` are loaded.
-
-    Raises
-    ------
-    SecmixError
-        If there is no such file, or it is not TOML.
+    audit begins by doing: what does not fit together shows there. ``given``: path of a TOML file, or name of a
+    catalogue entry; ``allow_code``: whether names like ``package.module:name`` are loaded. Raises SecmixError if there
+    is no such file, or it is not TOML.
     """
     path = Path(given)
     if not path.exists() and path.suffix != ".toml":
@@ -94,10 +84,7 @@ def validated_recording(folder: Path) -> tuple[list[str], str]:
 def as_printed(faults: Sequence[str], summary: str, format: str) -> str:
     """Render a validation for standard output: as text, where faults go to standard error, or as JSON with both.
 
-    Raises
-    ------
-    SecmixError
-        If another format is asked for.
+    Raises SecmixError if another format is asked for.
     """
     if format not in ("text", "json"):
         raise SecmixError(f"--format {shown(format)}; a validation is written as text or json")

@@ -49,24 +49,12 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class Table:
-    """A delimited file in its fields.
+    """A delimited file in its fields."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the columns: those of the first line, or "column 1" and so on.
-    rows : list of list of str
-        As many fields each as there are names.
-    headed : bool
-        Whether the first line was taken for names.
-    sure : bool
-        Whether that line cannot be a row of values: only then may errors and reports show a name.
-    """
-
-    names: tuple[str, ...]
-    rows: list[list[str]]
-    headed: bool
-    sure: bool
+    names: tuple[str, ...]  # of the columns: those of the first line, or "column 1" and so on
+    rows: list[list[str]]  # as many fields each as there are names
+    headed: bool  # whether the first line was taken for names
+    sure: bool  # whether that line cannot be a row of values: only then may errors and reports show a name
 
     def shown(self, j: int) -> str:
         """Name column ``j`` as others may read it."""
@@ -166,10 +154,7 @@ def read_table(
 ) -> Table:
     """Split a delimited file into its fields; a line of names is found where ``header`` does not say.
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or its lines have not as many fields each.
+    Raises DataError if the file cannot be read, or its lines have not as many fields each.
     """
     lines = _lines(path, delimiter, encoding)
     first = [name.strip() for name in lines[0]]

@@ -12,18 +12,9 @@ _MARK = 'say missing = "drop", or "mean"'
 def wrong_with(field: str, value: float | None, decimal: str, *, alone: bool) -> str:
     """Say why a field is no number that can be used, with ``{out}`` for how to leave its column out; "" where it is.
 
-    Parameters
-    ----------
-    field : str
-    value : float or None
-        As it was read: NaN where it is missing.
-    decimal : str
-        What stands before the fraction of a number.
-    alone : bool
-        Whether the field is its row's only one, as where the delimiter is wrong.
+    ``value``: as it was read: NaN where it is missing; ``decimal``: what stands before the fraction of a number;
+    ``alone``: whether the field is its row's only one, as where the delimiter is wrong.
 
-    Examples
-    --------
     >>> wrong_with("1,5", None, ".", alone=False)
     'is not a number with a decimal point; say decimal = ","'
     """

@@ -23,25 +23,14 @@ _LEAST_ROWS = 60  # below this neither a fit nor an interval means anything
 
 @dataclass(frozen=True)
 class Decoding:
-    """Result of a decoder.
+    """Result of a decoder."""
 
-    Attributes
-    ----------
-    error : Estimate
-        Relative root mean square error against guessing the mean: 1 is guessing, 0 is knowing. An *upper bound*: a
-        better decoder may do better.
-    recovered : float
-        Share of runs whose target was recovered to 1e-6 relative.
-    prediction : (N, d)
-        The targets as predicted by decoders that had not seen them.
-    features : int
-        Features of the view that vary; without any the prediction is a guess.
-    """
-
+    # relative root mean square error against guessing the mean: 1 is guessing, 0 is knowing. An *upper bound*: a better
+    # decoder may do better
     error: Estimate
-    recovered: float
-    prediction: Array
-    features: int
+    recovered: float  # share of runs whose target was recovered to 1e-6 relative
+    prediction: Array  # (N, d): the targets as predicted by decoders that had not seen them
+    features: int  # features of the view that vary; without any the prediction is a guess
 
     @property
     def explained(self) -> tuple[float, float, float]:
@@ -54,24 +43,9 @@ def reconstruct(target: ArrayLike, view: ArrayLike, *, rng: int | np.random.Gene
     """Reconstruct ``target`` (N, d) from the features ``view`` (N, p).
 
     Each of three folds is predicted by least squares fitted on the other two, with a penalty chosen by leave-one-out
-    error, so that no memory of a target helps.
+    error, so that no memory of a target helps. ``target`` (N, d); ``view`` (N, p). Raises DataError: fewer than 60
+    rows, different lengths, values that are not finite, a constant target.
 
-    Parameters
-    ----------
-    target : (N, d)
-    view : (N, p)
-
-    Returns
-    -------
-    Decoding
-
-    Raises
-    ------
-    DataError
-        Fewer than 60 rows, different lengths, values that are not finite, a constant target.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> x, noise = rng.standard_normal((2, 500, 1))
     >>> round(reconstruct(x, x + noise).error.value, 1)  # √½
@@ -151,10 +125,8 @@ def _informative(features: Array) -> Array:
 def relative_error(missed: Array, guessed: Array, method: str) -> Estimate:
     """Compute √(Σ missed / Σ guessed) with a 95 % interval by the delta method.
 
-    Parameters
-    ----------
-    missed, guessed : (N,)
-        Squared errors of a decoder and of guessing the mean, in rows that neither was fitted on.
+    ``missed``, ``guessed`` (N,): squared errors of a decoder and of guessing the mean, in rows that neither was fitted
+    on.
     """
     n = len(missed)
     ratio = float(missed.mean() / guessed.mean())

@@ -26,32 +26,21 @@ _RIDGE = 1e-9  # of a number's variance over all runs: what is released exactly 
 
 @dataclass(frozen=True)
 class Membership:
-    """Rate at which a test tells runs with a row from runs without it.
+    """Rate at which a test tells runs with a row from runs without it."""
 
-    Attributes
-    ----------
-    value : float
-        Share of the runs with the row that are found, at a false-positive rate of ``rate`` at most as counted.
-    low, high : float
-        Interval of the test's true-positive rate where its false-positive rate is ``rate``; a better test may find
-        more.
-    rate, confidence : float
-    runs : int
-        Counted runs with the row; so many are without it.
-    """
-
+    # share of the runs with the row that are found, at a false-positive rate of ``rate`` at most as counted
     value: float
+    # low, high: interval of the test's true-positive rate where its false-positive rate is ``rate``; a better test may
+    # find more
     low: float
     high: float
     rate: float
     confidence: float
-    runs: int
+    runs: int  # counted runs with the row; so many are without it
 
     def epsilon(self, delta: float = 0.0) -> float:
         """Return the least epsilon at ``delta`` with which the lower end agrees: TPR ≤ e^ε FPR + δ (Kairouz 2015).
 
-        Examples
-        --------
         >>> round(Membership(0.5, 0.4, 0.6, rate=0.01, confidence=0.95, runs=1000).epsilon(), 2)
         3.69
         """
@@ -61,8 +50,6 @@ class Membership:
 def least_runs(rate: float = RATE, confidence: float = 0.95) -> int:
     """Count the runs of one kind, half of which count, below which the lower end is always 0.
 
-    Examples
-    --------
     >>> least_runs(0.01, 0.95)
     874
     """
@@ -72,22 +59,10 @@ def least_runs(rate: float = RATE, confidence: float = 0.95) -> int:
 def membership(inside: Array, outside: Array, *, rate: float = RATE, confidence: float = 0.95) -> Membership:
     """Test whether released numbers tell a row's presence: the first half of the runs fits, the second counts.
 
-    Parameters
-    ----------
-    inside, outside : (runs, p)
-        Released numbers of runs with the row and without it, equally many.
-    rate : float
-        False-positive rate.
-    confidence : float
-        Of the interval.
+    ``inside``, ``outside`` (runs, p): released numbers of runs with the row and without it, equally many; ``rate``:
+    false-positive rate; ``confidence``: of the interval. Raises SecmixError: unless both have the same shape, of at
+    least four runs.
 
-    Raises
-    ------
-    SecmixError
-        Unless both have the same shape, of at least four runs.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> found = membership(rng.normal(3.0, size=(2000, 1)), rng.normal(size=(2000, 1)))
     >>> found.low < 0.75 < found.high  # a shift of three standard deviations: Φ(3 − 2.33)
@@ -111,8 +86,6 @@ def counted(inside: Array, outside: Array, *, rate: float = RATE, confidence: fl
     law is. So one order statistic lies beyond ``rate`` and one short of it, each but for a quarter of 1 − confidence,
     and at either the limit of Clopper and Pearson (1934) holds for the true-positive rate, which grows with the other.
 
-    Examples
-    --------
     >>> counted(np.arange(1000.0), np.arange(1000.0) - 2000).low > 0.99
     True
     """

@@ -29,18 +29,9 @@ class Share:
 def explained(vectors: Array, seen: Array, noise: Array, node: int, *, rng: np.random.Generator) -> Share:
     """Return the worst entry's explained share of ``node``.
 
-    Parameters
-    ----------
-    vectors : (n, runs, m)
-        Inputs of many runs.
-    seen : (q, n)
-        Combinations that are seen.
-    noise : (q,)
-        Variance of what is added to each.
-    node : int
+    ``vectors`` (n, runs, m): inputs of many runs; ``seen`` (q, n): combinations that are seen; ``noise`` (q,): variance
+    of what is added to each.
 
-    Examples
-    --------
     A sum of three, of which one is three times as large:
 
     >>> rng = np.random.default_rng(0)

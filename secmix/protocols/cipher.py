@@ -12,30 +12,17 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True)
 class Cipher:
-    """An additively homomorphic cipher, as a library has it (Paillier 1999, section 3, for one).
+    """An additively homomorphic cipher, as a library has it (Paillier 1999, section 3, for one)."""
 
-    Attributes
-    ----------
-    words : callable
-        ``words(inputs (runs, n, m)) -> (runs, n, m)``: the signed whole numbers that are encrypted.
-    encrypt : callable
-        ``encrypt(word)``: what passes, a whole number, bytes, or a tuple of such. Whoever has the public key calls it.
-    add : callable
-        ``add(one, other)``: what seals the sum of what these seal. It needs no secret key.
-    decrypt : callable
-        ``decrypt(sealed)``: the whole number, for who has the secret key.
-    public : tuple of int
-        The numbers of the public key that it computes modulo, or modulo a power of; of Paillier the product of primes.
-    holders : tuple of int
-        The nodes that have the secret key.
-    """
-
+    # ``words(inputs (runs, n, m)) -> (runs, n, m)``: the signed whole numbers that are encrypted
     words: Callable[[ArrayLike], Any]
+    # ``encrypt(word)``: what passes, a whole number, bytes, or a tuple of such. Whoever has the public key calls it
     encrypt: Callable[[Any], Any]
-    add: Callable[[Any, Any], Any]
-    decrypt: Callable[[Any], Any]
+    add: Callable[[Any, Any], Any]  # ``add(one, other)``: what seals the sum of what these seal. It needs no secret key
+    decrypt: Callable[[Any], Any]  # ``decrypt(sealed)``: the whole number, for who has the secret key
+    # the numbers of the public key that it computes modulo, or modulo a power of; of Paillier the product of primes
     public: Sequence[int]
-    holders: tuple[int, ...]
+    holders: tuple[int, ...]  # the nodes that have the secret key
 
     @property
     def place(self) -> str:

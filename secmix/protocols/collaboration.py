@@ -148,21 +148,11 @@ def run_by_run(once: Once, parts: Sequence[ArrayLike], channel: Channel) -> Arra
 
 @dataclass(frozen=True)
 class Alike:
-    """Runs that sent the same messages, but for the numbers in them.
+    """Runs that sent the same messages, but for the numbers in them."""
 
-    Attributes
-    ----------
-    runs : tuple of int
-        Their places among the runs of the call.
-    transcript : Transcript
-        Their messages, side by side.
-    results : list of (n, p)
-        For each of these runs, the numbers that each node ends with.
-    """
-
-    runs: tuple[int, ...]
-    transcript: Transcript
-    results: list[Array]
+    runs: tuple[int, ...]  # their places among the runs of the call
+    transcript: Transcript  # their messages, side by side
+    results: list[Array]  # (n, p): for each of these runs, the numbers that each node ends with
 
 
 class RunsDiffer(SecmixError):
@@ -179,10 +169,7 @@ class RunsDiffer(SecmixError):
     def results(self) -> Array:
         """The numbers that each node ends with, (runs, n, p), in the order of the runs.
 
-        Raises
-        ------
-        SecmixError
-            If some runs end with other numbers of numbers.
+        Raises SecmixError if some runs end with other numbers of numbers.
         """
         ends = {run: result for group in self.groups for run, result in zip(group.runs, group.results, strict=True)}
         if len({result.shape for result in ends.values()}) > 1:
@@ -202,10 +189,7 @@ def _alike(transcripts: Sequence[Transcript], results: Sequence[Array]) -> list[
 def together(transcripts: Sequence[Transcript]) -> Transcript:
     """Join the transcripts of single runs side by side along the axis of runs.
 
-    Raises
-    ------
-    SecmixError
-        If the runs did not send the same messages: such a protocol must be audited run by run.
+    Raises SecmixError if the runs did not send the same messages: such a protocol must be audited run by run.
     """
     first = transcripts[0].blocks
     for other in transcripts[1:]:

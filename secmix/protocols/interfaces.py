@@ -54,27 +54,15 @@ class SumProtocol(Protocol):
 
 @dataclass(frozen=True)
 class Revealed:
-    """The nodes that an audit found revealed, and more of what the protocol's own advice goes by.
+    """The nodes that an audit found revealed, and more of what the protocol's own advice goes by."""
 
-    Attributes
-    ----------
-    nodes : tuple of int
-        The honest nodes whose summed vector this adversary computes from the messages; of a collaboration, those whose
-        rows it learns, wholly or in part.
-    corrupt : frozenset of int
-        The adversary's own nodes.
-    network : Network
-    colluders : int
-        How many colluders move the result farther than the policy allows; 0 where none do.
-    readable : tuple of Origin
-        Of a collaboration, the messages of other nodes that this adversary reads.
-    """
-
+    # the honest nodes whose summed vector this adversary computes from the messages; of a collaboration, those whose
+    # rows it learns, wholly or in part
     nodes: tuple[int, ...]
-    corrupt: frozenset[int]
+    corrupt: frozenset[int]  # the adversary's own nodes
     network: Network
-    colluders: int = 0
-    readable: tuple[Origin, ...] = ()
+    colluders: int = 0  # how many colluders move the result farther than the policy allows; 0 where none do
+    readable: tuple[Origin, ...] = ()  # of a collaboration, the messages of other nodes that this adversary reads
 
 
 @dataclass(frozen=True)

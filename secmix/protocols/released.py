@@ -30,8 +30,6 @@ OWN_ROWS = "rows of a node"
 class Released:
     """A collaboration that releases what each node ends with; in all else it is the ``inner`` one.
 
-    Examples
-    --------
     >>> from secmix.protocols import FederatedPCA
     >>> channel, rng = Channel(), np.random.default_rng(0)
     >>> parts = [rng.standard_normal((2, 4, 3)) for _ in range(3)]

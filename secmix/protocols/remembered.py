@@ -16,13 +16,8 @@ T = TypeVar("T")
 class Remembered(Generic[T]):
     """The latest results of a function that makes the same of the same arrays, up to a number of them.
 
-    Parameters
-    ----------
-    most : int
-        How many results are stored; the one longest unused goes first.
+    ``most``: how many results are stored; the one longest unused goes first.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> known = Remembered[str](most=1)
     >>> key = known.key(np.ones(2), "median")

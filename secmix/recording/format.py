@@ -95,8 +95,6 @@ def _is_name(text: Any) -> bool:
 def json_schema() -> dict[str, Any]:
     """Build the JSON Schema (draft 2020-12) of ``recording.json`` and of each line of ``index.jsonl``.
 
-    Examples
-    --------
     >>> sorted(json_schema()["$defs"])
     ['header', 'message', 'part']
     """

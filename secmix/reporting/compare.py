@@ -74,17 +74,10 @@ def compare(a: Report, b: Report, *, tolerance: float = LEAKAGE) -> list[Change]
 
 @dataclass(frozen=True)
 class _SeedEffect:
-    """True if another seed alone may explain a change.
-
-    Attributes
-    ----------
-    other_seed : bool
-    nothing_else : bool
-        Whether the scenarios differ in the seed only.
-    """
+    """True if another seed alone may explain a change."""
 
     other_seed: bool
-    nothing_else: bool
+    nothing_else: bool  # whether the scenarios differ in the seed only
 
     @classmethod
     def between(cls, a: Report, b: Report) -> _SeedEffect:

@@ -16,8 +16,6 @@ _OF_KIND = {NetworkError: "network", DataError: "data"}
 def lines_of_cells(scenario: Scenario, text: str) -> list[dict[str, int]]:
     """Return for each cell of ``scenario`` the lines of ``text`` with its protocol, its adversary and its claim.
 
-    Examples
-    --------
     >>> from secmix.scenario import parse
     >>> text = "network.kind = 'cycle'\\n[sweep]\\nprotocol = [\\n {name = 'plain'},\\n {name = 'pdmm'}]\\n"
     >>> [lines["protocol"] for lines in lines_of_cells(parse(text), text)]

@@ -16,8 +16,6 @@ _APP = "flower_app"
 def with_paths(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
     """Return ``scenario`` with each path of a data file or project changed, those of its sweep too.
 
-    Examples
-    --------
     >>> from secmix.scenario import parse
     >>> text = "network.kind = 'cycle'\\n[data]\\nname = 'csv'\\npath = 'rows.csv'\\n"
     >>> with_paths(parse(text), lambda path: f"old/{path}").data.settings

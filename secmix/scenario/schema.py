@@ -26,8 +26,6 @@ Schema = dict[str, Any]
 def json_schema() -> Schema:
     """Build the JSON Schema (draft 7, which editors of TOML understand) of a scenario's file.
 
-    Examples
-    --------
     >>> schema = json_schema()
     >>> schema["properties"]["runs"]["minimum"], sorted(schema["required"])
     (100, ['network'])

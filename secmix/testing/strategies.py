@@ -168,15 +168,8 @@ def smallest_failure(
 ) -> BrokenPromise | None:
     """Return the failure that is the easiest to read of those found; None where nothing that was drawn fails.
 
-    Parameters
-    ----------
-    options : sequences
-        What is drawn is one of each; in each, what comes first is simplest.
-    fails : function of what is drawn, and of the first failure
-        Of simpler values, those count that fail as the first did.
-    examples : int
-        How many are drawn, after those of ``first``.
-    random : Random
+    ``options``: what is drawn is one of each; in each, what comes first is simplest; ``fails``: of simpler values,
+    those count that fail as the first did; ``examples``: how many are drawn, after those of ``first``.
     """
     for value in chain(first, (tuple(map(random.choice, options)) for _ in range(examples))):
         if (failure := fails(value, None)) is not None:

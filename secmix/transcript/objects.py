@@ -30,8 +30,6 @@ def is_importable(kind: type) -> bool:
 
     A class that is created for a message could carry anything.
 
-    Examples
-    --------
     >>> is_importable(SecmixError), is_importable(type("Made", (), {"secret": 3}))
     (True, False)
     """
@@ -44,10 +42,7 @@ def is_importable(kind: type) -> bool:
 def with_fields(kind: type, fields: Mapping[str, Any], what: str) -> Any:
     """Build an object of the class ``kind`` with ``fields`` and nothing else.
 
-    Raises
-    ------
-    SecmixError
-        If such an object has more than its fields, as a subclass of str or list has.
+    Raises SecmixError if such an object has more than its fields, as a subclass of str or list has.
     """
     try:
         made: Any = object.__new__(kind)

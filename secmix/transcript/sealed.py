@@ -90,10 +90,7 @@ class Sealed:
 def ends(given: ArrayLike, messages: int) -> Ints:
     """Broadcast sender, receiver or holder to all messages, (messages,).
 
-    Raises
-    ------
-    SecmixError
-        If there is neither one for all nor one for each message.
+    Raises SecmixError if there is neither one for all nor one for each message.
     """
     nodes = np.atleast_1d(np.asarray(given, dtype=np.intp))
     if nodes.ndim != 1 or len(nodes) not in (1, messages):

@@ -156,13 +156,8 @@ def installed() -> dict[str, EntryPoint]:
 def named(name: str) -> Attack:
     """Load the installed attack of that name, or the one at ``package.module:name``.
 
-    Raises
-    ------
-    SecmixError
-        If there is none, with the nearest name, or if it is no :class:`Attack`.
+    Raises SecmixError if there is none, with the nearest name, or if it is no :class:`Attack`.
 
-    Examples
-    --------
     >>> named("sign_flip").does
     'Every colluder sends the mean of the honest contributions with its sign turned.'
     """

@@ -51,10 +51,7 @@ def weight_failure(
 def foreign_data(mixtures: Mixture, byzantine: Iterable[int], foreign: Mixture) -> Mixture:
     """Replace Byzantine machines' mixtures by some of other data: ``foreign`` has one for each of them, in order.
 
-    Raises
-    ------
-    DataError
-        Not one foreign mixture of the same K and d for each Byzantine machine.
+    Raises DataError: not one foreign mixture of the same K and d for each Byzantine machine.
     """
     weights, means, covariances, who = _copied(mixtures, byzantine)
     if foreign.means.shape != means[who].shape:

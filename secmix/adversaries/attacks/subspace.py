@@ -90,8 +90,6 @@ SUBSPACE_FIXED: dict[str, SubspaceAttack] = {
 def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Generator) -> Callable[[int, Array], Array]:
     """Make an ``exchange`` in which the corrupt nodes send what the attack says, knowing a round's honest messages.
 
-    Examples
-    --------
     >>> exchange = speaking(ones, [1], np.random.default_rng(0))
     >>> exchange(0, np.zeros((2, 2, 1)))[:, 0, 0].tolist()
     [0.0, 100.0]
@@ -111,21 +109,10 @@ def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Gene
 def forging(attack: SubspaceAttack, *, does: str = "") -> Attack:
     """Make an attack on bases, products and gradients of a function, whose messages are sent ``scale`` times as large.
 
-    Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send 10⁶ times the
-    largest honest one.
+    Where a protocol asks for a single number (AltGDmin's thresholds and scales), colluders send 10⁶ times the largest
+    honest one. ``attack``: for messages of m numbers, which are (m/r, r) with the protocol's own ``r``. Raises
+    ScenarioError on sending: if the protocol has no ``r``, or one that does not fit the messages.
 
-    Parameters
-    ----------
-    attack : SubspaceAttack
-        For messages of m numbers, which are (m/r, r) with the protocol's own ``r``.
-
-    Raises
-    ------
-    ScenarioError
-        On sending: if the protocol has no ``r``, or one that does not fit the messages.
-
-    Examples
-    --------
     >>> from secmix.adversaries import TamperingChannel
     >>> from secmix.protocols import FederatedPCA
     >>> channel = TamperingChannel(forging(ones), [1], np.random.default_rng(0), protocol=FederatedPCA(1))

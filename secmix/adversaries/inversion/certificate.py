@@ -25,37 +25,19 @@ _FAR = 1e-2
 
 @dataclass(frozen=True)
 class Solution:
-    """Rows that solve the sums, in standard coordinates, and what the sums say about them.
+    """Rows that solve the sums, in standard coordinates, and what the sums say about them."""
 
-    Attributes
-    ----------
-    rows : (h, d)
-    residual : float
-        Largest misfit of a sum, relative to its scale 1 + Σ_i |φ(z_i)|.
-    consistent : bool
-        Whether each misfit is within the tolerance: 1e-10 of the scale, and what the noise explains.
-    misfit : float
-        Root mean square misfit in units of the noise, at least 1.
-    errors : (h,)
-        Expected distance of each row from the true one, three standard errors, linearised: the noise, or the misfit
-        where that is larger, carried through the pseudo-inverse of the Jacobian, and what the Gauss-Newton step would
-        still move the row.
-    rank : int
-        Directions of the h d that the sums fix to within a tenth of a standard deviation, at the noise given.
-    condition : float
-        Of the Jacobian, each equation divided by its scale.
-    start : int
-        Number of the start that it came from.
-    """
-
-    rows: Array
-    residual: float
-    consistent: bool
-    misfit: float
+    rows: Array  # (h, d)
+    residual: float  # largest misfit of a sum, relative to its scale 1 + Σ_i |φ(z_i)|
+    consistent: bool  # whether each misfit is within the tolerance: 1e-10 of the scale, and what the noise explains
+    misfit: float  # root mean square misfit in units of the noise, at least 1
+    # (h,): expected distance of each row from the true one, three standard errors, linearised: the noise, or the misfit
+    # where that is larger, carried through the pseudo-inverse of the Jacobian, and what the Gauss-Newton step would
+    # still move the row
     errors: Array
-    rank: int
-    condition: float
-    start: int
+    rank: int  # directions of the h d that the sums fix to within a tenth of a standard deviation, at the noise given
+    condition: float  # of the Jacobian, each equation divided by its scale
+    start: int  # number of the start that it came from
 
     @property
     def error(self) -> float:

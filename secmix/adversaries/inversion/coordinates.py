@@ -25,17 +25,10 @@ _FLAT = 1e-8
 
 @dataclass(frozen=True)
 class Standard:
-    """The affine map z = L⁺(x − m) to coordinates in which the rows have mean 0 and covariance I.
+    """The affine map z = L⁺(x − m) to coordinates in which the rows have mean 0 and covariance I."""
 
-    Attributes
-    ----------
-    centre : (d,)
-    lower : (d, r)
-        L: lower triangular, or with r < d the directions in which the rows lie.
-    """
-
-    centre: Array
-    lower: Array
+    centre: Array  # (d,)
+    lower: Array  # (d, r): L: lower triangular, or with r < d the directions in which the rows lie
 
     @cached_property
     def inverse(self) -> Array:
@@ -135,21 +128,12 @@ class Standard:
 
 @dataclass(frozen=True)
 class Problem:
-    """Sums to be solved for rows, in coordinates of the rows.
-
-    Attributes
-    ----------
-    standard : Standard
-    equations : Equations
-    target : (T c q,)
-    noise : (T c q,)
-        Standard error of each.
-    """
+    """Sums to be solved for rows, in coordinates of the rows."""
 
     standard: Standard
     equations: Equations
-    target: Array
-    noise: Array
+    target: Array  # (T c q,)
+    noise: Array  # (T c q,): standard error of each
 
     @classmethod
     def of(cls, standard: Standard, sums: Array, error: Array, parameters: Sequence[Mixture]) -> Problem:

@@ -16,18 +16,11 @@ class Equations:
     """T rounds of sums over h rows, T·c·q numbers, in coordinates where the rows are about standard.
 
     Rows are laid out as columns (d, N) here, so that every operation runs along memory.
-
-    Attributes
-    ----------
-    means : (T, c, d)
-    precisions : (T, c, d, d)
-    constants : (T, c)
-        ln β − ½ ln det Σ; what all components of a round share does not matter.
     """
 
-    means: Array
-    precisions: Array
-    constants: Array
+    means: Array  # (T, c, d)
+    precisions: Array  # (T, c, d, d)
+    constants: Array  # (T, c): ln β − ½ ln det Σ; what all components of a round share does not matter
 
     @property
     def size(self) -> int:

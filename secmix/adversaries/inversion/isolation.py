@@ -22,8 +22,6 @@ def isolated_rows(sums: Array, parameters: Sequence[Mixture]) -> Array:
     single row, whatever its share a in them; then b / a is the row. Differences between two sums, of other rounds or
     components, are tried where they count one row.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from secmix.protocols.em.statistics import local_statistics
     >>> far = Mixture([0.5, 0.5], [[0.0], [50.0]], np.ones((2, 1, 1)))

@@ -70,18 +70,10 @@ def solve(
 ) -> tuple[Array, Array]:
     """Minimise the squares of ``weights`` @ (Σ_i φ(z_i) − target), from each of the ``starts`` (S, h, d) by itself.
 
-    Parameters
-    ----------
-    target : (T c q,)
-    weights : (r, T c q), or (T c q,) of each sum by itself
-    orthogonal : bool
-        Solve each step by QR, not by normal equations: three times as slow, and exact where the condition is large.
-    enough : float
-        Half the squared norm of the weighted residual below which a start is done.
-
-    Returns
-    -------
-    rows (S, h, d) and the norm of the weighted residual (S,).
+    ``target`` (T c q,); ``weights`` (r, T c q), or (T c q,) of each sum by itself; ``orthogonal``: solve each step by
+    QR, not by normal equations: three times as slow, and exact where the condition is large; ``enough``: half the
+    squared norm of the weighted residual below which a start is done. The result is rows (S, h, d) and the norm of the
+    weighted residual (S,).
     """
     rows = starts.copy()
     goal = _weighed(weights, target)

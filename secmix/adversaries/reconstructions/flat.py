@@ -36,15 +36,9 @@ def layouts(models: Iterable[Sequence[Array]]) -> dict[int, Layout]:
     """Find where the arrays of a model lie in flat vectors, by the length of the vector.
 
     A model of several arrays tells how a vector of as many numbers is cut, in the same order, or in the order in which
-    the vector holds the very numbers of all arrays. Lengths that may be cut in several ways are left out.
+    the vector holds the very numbers of all arrays. Lengths that may be cut in several ways are left out. ``models``,
+    iterable of lists of (m,) arrays: all models of a run, flat ones and others.
 
-    Parameters
-    ----------
-    models : iterable of lists of (m,) arrays
-        All models of a run, flat ones and others.
-
-    Examples
-    --------
     >>> layouts([[np.zeros(4), np.zeros(2)], [np.ones(6)]])
     {6: (slice(0, 4, None), slice(4, 6, None))}
     """
@@ -107,10 +101,8 @@ def _place(content: Array, array: Array) -> tuple[int, int] | None:
 def row_in_flat(moves: Sequence[tuple[Array, Array]]) -> Reconstruction | None:
     """Recover the row of a client with one row from flat models, if one first layer alone explains how they moved.
 
-    Parameters
-    ----------
-    moves : sequence of ((p,) array, (p,) array)
-        The vector that the client got and the one that it sent back, for each round.
+    ``moves``, sequence of ((p,) array, (p,) array): the vector that the client got and the one that it sent back, for
+    each round.
     """
     rounds = [
         (before.astype(float), after.astype(float), _off(after))

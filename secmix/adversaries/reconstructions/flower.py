@@ -38,12 +38,9 @@ def reconstruct_flower(known: KnownMessages) -> Reconstruction | None:
 def only_row(moves: Iterable[tuple[list[Array], list[Array]]], d: int | None = None) -> Reconstruction | None:
     """Recover the row of a client that is known to have one row, as :func:`reconstruct_flower` does.
 
-    Parameters
-    ----------
-    moves : iterable of (list of (m,) arrays, list of (m,) arrays)
-        For each round, the arrays of the model that the client got and of the one that it sent back.
-    d : int, optional
-        Numbers of the row; without it as many come out as the first layer has inputs.
+    ``moves``, iterable of (list of (m,) arrays, list of (m,) arrays): for each round, the arrays of the model that the
+    client got and of the one that it sent back; ``d``: numbers of the row; without it as many come out as the first
+    layer has inputs.
     """
     return _from(_with_rounding(moves), d)
 

@@ -80,8 +80,6 @@ def _of_one_size(x: Array, ratios: Sequence[Ratio]) -> bool:
 def with_decay(units: Sequence[Unit]) -> Ratio | None:
     """Find the row at which all units agree for one share κ in (0, 1); None where none is, or too few confirm it.
 
-    Examples
-    --------
     >>> rng, x = np.random.default_rng(0), np.array([0.5, -2.0, 1.5])
     >>> starts, moves = rng.normal(size=(4, 4)), rng.normal(size=4)
     >>> units = [Unit(s[:3], 0.9 * s[:3] + m * x, s[3], 0.9 * s[3] + m, 1e-15) for s, m in zip(starts, moves)]

@@ -31,8 +31,6 @@ def row_moments(mixture: Mixture, count: int, penalty: float) -> tuple[Array, Ar
         N S = Σ_k C_k + Σ_k n_k (μ_k − m)(μ_k − m)ᵀ, hence
         S = [Σ_k (π_k + 2 a/N) Σ_k + Σ_k π_k (μ_k − m)(μ_k − m)ᵀ] / (1 + 2 a K/N).
 
-    Examples
-    --------
     >>> mean, spread = row_moments(Mixture([1.0], [[3.0]], [[[4.0]]]), count=9, penalty=1 / 3)
     >>> float(mean[0]), round(float(spread[0, 0]), 12)
     (3.0, 4.0)

@@ -52,12 +52,7 @@ class Replay:
 def replayed(message: Array, guess: Array, protocol: Any) -> Replay | None:
     """Refine ``guess`` to rows whose fit ends at ``message``; the best try, or None where none could be made.
 
-    Parameters
-    ----------
-    message : (p,)
-    guess : (N, d)
-    protocol : DistributedMixture
-        As it is set; its settings are public.
+    ``message`` (p,); ``guess`` (N, d); ``protocol``: as it is set; its settings are public.
     """
     best: Replay | None = None
     for seeds, steps in _candidates(message, guess, protocol):

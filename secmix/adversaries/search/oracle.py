@@ -70,20 +70,12 @@ class Try:
 
 @dataclass(frozen=True)
 class Tried:
-    """The outcomes of several messages that were tried.
+    """The outcomes of several messages that were tried."""
 
-    Attributes
-    ----------
-    errors : (k,)
-        In units of the spread; −1 where the rule refuses the messages, infinite where its result is not finite.
-    shifts : (k, p)
-        Where the rule went, from the honest mean, in units of the spread; NaN where it refuses.
-    messages : (k, f, p)
-    """
-
+    # (k,): in units of the spread; −1 where the rule refuses the messages, infinite where its result is not finite
     errors: Array
-    shifts: Array
-    messages: Array
+    shifts: Array  # (k, p): where the rule went, from the honest mean, in units of the spread; NaN where it refuses
+    messages: Array  # (k, f, p)
 
     def part(self, which: slice) -> Tried:
         """Select some of them."""
@@ -96,14 +88,9 @@ class Oracle:
 
     Messages are written ``z`` (f, p): message = mean + spread · z, so that the search works in units in which the
     honest messages lie within distance 1 of the origin. An error is in units of the spread too.
-
-    Attributes
-    ----------
-    rule, honest, f, rule_f
-        ``rule_f`` is the f that the rule is set to, which may differ from the f messages sent.
-    budget : int
     """
 
+    # rule, honest, f, rule_f: ``rule_f`` is the f that the rule is set to, which may differ from the f messages sent
     rule: Rule
     honest: Array
     f: int
@@ -175,10 +162,7 @@ class Oracle:
     def note(self, tried: Tried, zs: Array, found_by: str | Sequence[str], *, keep: bool = True) -> Array:
         """Count what was tried, and keep the best, the first of those that are equal but for rounding; the errors.
 
-        Raises
-        ------
-        Spent
-            Not all of ``zs`` could be tried.
+        Raises Spent: not all of ``zs`` could be tried.
         """
         best = -np.inf if self.best is None else self.best.error
         for k, error in enumerate(tried.errors.tolist()):

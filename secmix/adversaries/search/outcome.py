@@ -52,13 +52,8 @@ Plan = tuple[Step, ...]
 class OutcomeSearch:
     """The best plans so far, by run.
 
-    Attributes
-    ----------
-    errors : (runs,)
-        The largest error of the outcome that was found.
-    starts : dict of str to (runs,)
-        The error of each start as it stands; none exceeds ``errors``.
-    tries : int
+    ``errors`` (runs,): the largest error of the outcome that was found; ``starts``, dict of str to (runs,): the error
+    of each start as it stands; none exceeds ``errors``.
     """
 
     def __init__(self, measure: Measure, runs: int, iterations: int, rng: np.random.Generator, budget: int) -> None:
@@ -131,20 +126,10 @@ def worst_outcome(
 
     From every start on: its size in all iterations; then, iteration by iteration, another start; then small changes of
     size and direction in one iteration at a time, kept where the outcome gets worse. A lower bound of the worst case.
+    ``measure``: runs the whole protocol under an attack: the error of the outcome in each run (runs,); ``starts``, dict
+    of str to Attack; ``runs``, ``iterations``, ``honest``: how many there are; ``honest`` counts the nodes; ``budget``:
+    how often ``measure`` may be called: at least once for each start.
 
-    Parameters
-    ----------
-    measure : callable
-        Runs the whole protocol under an attack: the error of the outcome in each run (runs,).
-    starts : dict of str to Attack
-    runs, iterations, honest : int
-        How many there are; ``honest`` counts the nodes.
-    rng : numpy.random.Generator
-    budget : int
-        How often ``measure`` may be called: at least once for each start.
-
-    Examples
-    --------
     Two iterations, and an outcome to which they count with opposite signs: no fixed attack can do what a plan does.
 
     >>> honest = np.array([[0.0], [1.0]])

@@ -10,22 +10,14 @@ import numpy as np
 
 @dataclass
 class SearchBudget:
-    """Starts or evaluations that searches may make, and a count of those that they made.
+    """Starts or evaluations that searches may make, and a count of those that they made."""
 
-    Attributes
-    ----------
-    work : callable
-        ``work(count)``: the number allowed in place of ``count``, a search's usual one; that number itself by default.
-    made, most : int
-        Sums over all searches that :meth:`spend` counted.
-    used_up : bool
-        Whether a search made all that it might and ended without certainty.
-    """
-
+    # ``work(count)``: the number allowed in place of ``count``, a search's usual one; that number itself by default
     work: Callable[[int], int] = int
+    # made, most: sums over all searches that spend counted
     made: int = 0
     most: int = 0
-    used_up: bool = False
+    used_up: bool = False  # whether a search made all that it might and ended without certainty
 
     def of(self, count: int, least: int = 2) -> int:
         """Return how many a search may make that usually makes ``count`` and cannot do with fewer than ``least``."""
@@ -39,8 +31,6 @@ class SearchBudget:
         A search whose stages share its budget takes other steps with a larger one, and may find less. So the usual
         search comes first as it is, a second has what is left and draws of its own, and the worse of both counts.
 
-        Examples
-        --------
         >>> rng = np.random.default_rng(0)
         >>> [most for most, _ in SearchBudget(lambda count: 4 * count).searches(600, rng)]
         [600, 1800]
@@ -60,8 +50,6 @@ class SearchBudget:
 def spent(budgets: Mapping[str, SearchBudget], more: str) -> str:
     """Say what was spent of each budget, by what it counts, and ``more`` where one was used up; empty without search.
 
-    Examples
-    --------
     >>> budget = SearchBudget(lambda count: 4 * count)
     >>> budget.spend(34, budget.of(64), certain=True)
     >>> spent({"starts": budget, "tries of the rule": SearchBudget()}, "more may find more")

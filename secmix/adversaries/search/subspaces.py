@@ -26,21 +26,11 @@ def consensus(honest: Array) -> Array:
 
 @dataclass(frozen=True)
 class WorstBasis:
-    """The worst that a search found.
+    """The worst that a search found."""
 
-    Attributes
-    ----------
-    messages : (f, n, r)
-    error : float
-        SD_F(U*, U_out).
-    spread : float
-        δ, the largest SD_F of an honest basis from U*.
-    tries : int
-    """
-
-    messages: Array
-    error: float
-    spread: float
+    messages: Array  # (f, n, r)
+    error: float  # SD_F(U*, U_out)
+    spread: float  # δ, the largest SD_F of an honest basis from U*
     tries: int
 
     @property
@@ -109,18 +99,11 @@ def worst_basis(
 def tightest(n: int, r: int, h: int, f: int, delta: float) -> tuple[Array, Array, Array]:
     """Construct bases that attain √(2(1 − τ)/(1 − 2τ)) δ as δ → 0: U* (n, r), honest (h, n, r), Byzantine (f, n, r).
 
-    From the proof in ``secmix.aggregators.subspace.median``: with s = f/h and g = 1/√(2(1 − s)), the honest lie at
-    (g, 0) + g(−s, ±√(1 − s²)), at distance 1 from U* = (0, 0), the colluders all at (2g, 0), a little nearer. The
-    geometric median is then (g, 0), and all are equally far from it. Where h is even the pulls across cancel.
-
-    Parameters
-    ----------
-    n, r : int
-        n at least r + 2: the tangent plane is spanned by turns of the first axis of U* towards two further ones.
-    h, f : int
-        h even, f below h.
-    delta : float
-        The honest bases' SD_F from U*; 2 g δ must stay below 1.
+    From the proof in ``secmix.aggregators.subspace.median``: with s = f/h and g = 1/√(2(1 − s)), the honest lie at (g,
+    0) + g(−s, ±√(1 − s²)), at distance 1 from U* = (0, 0), the colluders all at (2g, 0), a little nearer. The geometric
+    median is then (g, 0), and all are equally far from it. Where h is even the pulls across cancel. ``n``, ``r``: n at
+    least r + 2: the tangent plane is spanned by turns of the first axis of U* towards two further ones; ``h``, ``f``: h
+    even, f below h; ``delta``: the honest bases' SD_F from U*; 2 g δ must stay below 1.
     """
     if h % 2 or not 1 <= f < h or n < r + 2:
         raise SecmixError(f"needs h even, 1 <= f < h and n >= r + 2; given h = {h}, f = {f}, n = {n}, r = {r}")

@@ -20,8 +20,6 @@ TIE = 1e-12
 def above(errors: Any, best: Any) -> Any:
     """Check whether ``errors`` are above ``best`` by more than rounding; numbers or arrays of them.
 
-    Examples
-    --------
     >>> above(0.3, 0.1 + 0.2), above(0.1 + 0.2, 0.3), above(0.31, 0.3), above(-1.0, -1.0), above(0.0, float("-inf"))
     (False, False, True, False, True)
     """
@@ -33,8 +31,6 @@ def ranked(errors: Sequence[float] | Array, *, within: float | None = None) -> l
 
     Numbers of any sign are equal where they differ by ``within`` at most.
 
-    Examples
-    --------
     >>> ranked([0.3, 0.1, 0.1 + 0.2, 0.5])
     [3, 0, 2, 1]
     """
@@ -58,8 +54,6 @@ def in_order(values: Array) -> list[int]:
     Values differ by rounding where they are within 1e-9 of the largest size. A cut among numbers that are equal but for
     their last bits then takes the same on every processor.
 
-    Examples
-    --------
     >>> in_order(np.array([2.0, 1.0 + 1e-15, 1.0]))
     [1, 2, 0]
     """

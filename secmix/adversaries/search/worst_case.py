@@ -181,10 +181,7 @@ def _opening(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator)
 def is_unbounded(rule: Rule | str, honest: Array, f: int, rng: np.random.Generator, rule_f: int | None = None) -> bool:
     """Check whether f colluders move the rule as far as they like, by about 250 evaluations: the search's opening.
 
-    Raises
-    ------
-    RuleRefuses
-        The rule takes no messages at all from so many colluders.
+    Raises RuleRefuses: the rule takes no messages at all from so many colluders.
     """
     bare, fixed = configured(rule)
     oracle = Oracle(bare, honest, f, next(v for v in (rule_f, fixed, f) if v is not None), 10_000)

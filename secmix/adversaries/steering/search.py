@@ -47,20 +47,14 @@ class HalfSpaces:
     Two narrow components far apart leave each row to the nearer: one sum then counts and adds up the rows on one side.
     The difference of two such sums is that of the rows between two planes. A slab of rows is cut at their mean, which
     always has rows on both sides.
-
-    Attributes
-    ----------
-    direction : (d,)
-    near : (d,) or None
-        Only the slab that holds this point is cut on; without it all are.
-    slabs : list of (low, high, moments)
-        From low to high along the direction; moments are Σ 1, Σ x and Σ |x − centre|² of the rows between.
     """
 
-    direction: Array
-    near: Array | None
+    direction: Array  # (d,)
+    near: Array | None  # (d,) or None: only the slab that holds this point is cut on; without it all are
     apart: float
     width: float
+    # list of (low, high, moments): from low to high along the direction; moments are Σ 1, Σ x and Σ |x − centre|² of
+    # the rows between
     slabs: list[tuple[float, float, Array]] = field(default_factory=list)
     isolated: list[Isolated] = field(default_factory=list)
     _centre: Array | None = None

@@ -68,10 +68,7 @@ class ScreenedMixtures:
 def screen(mixtures: Mixtures, squared: ArrayLike | None = None) -> ScreenedMixtures:
     """Screen the machines and measure the distances, unless ``squared`` (m, m) gives them.
 
-    Raises
-    ------
-    DataError
-        No majority of usable machines, or distances of another shape.
+    Raises DataError: no majority of usable machines, or distances of another shape.
     """
     machines = screened(mixtures)
     if squared is None:

@@ -105,13 +105,9 @@ def stacked(mixtures: Mixtures) -> Mixture:
 def screened(mixtures: Mixtures, *, strict: bool = False) -> Machines:
     """Select the machines whose mixtures make sense.
 
-    With ``strict`` one that does not is an error, otherwise a warning (:class:`RejectedMixtures`). Components of
-    weight zero are no part of a mixture and are not checked.
-
-    Raises
-    ------
-    DataError
-        Strict and one is wrong, or half of the machines or more are.
+    With ``strict`` one that does not is an error, otherwise a warning (:class:`RejectedMixtures`). Components of weight
+    zero are no part of a mixture and are not checked. Raises DataError: strict and one is wrong, or half of the
+    machines or more are.
     """
     every = stacked(mixtures)
     reasons, flatness = _reasons(every)

@@ -28,20 +28,11 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cloud:
-    """Messages around a pivot: x_i = pivot + 2^shift · sizes_i · u_i, with unit vectors u_i.
+    """Messages around a pivot: x_i = pivot + 2^shift · sizes_i · u_i, with unit vectors u_i."""
 
-    Attributes
-    ----------
-    sizes : (n,)
-    cosines : (n, n)
-        u_i · u_j; zero where a message equals the pivot.
-    shift : int
-        Above 0 only where sizes would overflow otherwise.
-    """
-
-    sizes: Array
-    cosines: Array
-    shift: int = 0
+    sizes: Array  # (n,)
+    cosines: Array  # (n, n): u_i · u_j; zero where a message equals the pivot
+    shift: int = 0  # above 0 only where sizes would overflow otherwise
 
 
 def gram(messages: Messages, pivot: Array) -> Array:

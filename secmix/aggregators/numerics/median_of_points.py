@@ -201,21 +201,11 @@ def _steps_away(points: Array, at: Ints) -> tuple[Ints, _States]:
 
 @dataclass(frozen=True)
 class Weights:
-    """The geometric median z = Σ w_i x_i of points known by their distances alone.
+    """The geometric median z = Σ w_i x_i of points known by their distances alone."""
 
-    Attributes
-    ----------
-    weights : (n,)
-        At least 0, sum 1.
-    distances : (n,)
-        ‖x_i − z‖.
-    residual : float
-        ‖Σ (x_i − z)/‖x_i − z‖‖ as a share of n, 0 where z is one of the points.
-    """
-
-    weights: Array
-    distances: Array
-    residual: float
+    weights: Array  # (n,): at least 0, sum 1
+    distances: Array  # (n,): ‖x_i − z‖
+    residual: float  # ‖Σ (x_i − z)/‖x_i − z‖‖ as a share of n, 0 where z is one of the points
 
 
 def weights_from_gram(gram: Array) -> Weights:
@@ -224,8 +214,6 @@ def weights_from_gram(gram: Array) -> Weights:
     Where two points are much nearer to each other than to the origin, their difference has lost digits in ``gram``;
     where it is known better, use :func:`weights_from_distances`.
 
-    Examples
-    --------
     >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0], [1.0, 9.0]])
     >>> (weights_from_gram(x @ x.T).weights @ x).round(6)
     array([1., 1.])
@@ -245,8 +233,6 @@ def weights_from_distances(squared: Array) -> Weights:
     rebuilt in fewer than n dimensions. For an even number of points on a line it is the midpoint of the two in the
     middle, as in :func:`secmix.aggregators.vector.geometric_median`.
 
-    Examples
-    --------
     >>> weights_from_distances(np.array([[0.0, 4.0], [4.0, 0.0]])).weights
     array([0.5, 0.5])
     """

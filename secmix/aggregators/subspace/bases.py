@@ -24,13 +24,8 @@ _CLOSE = 1e-5  # a squared distance below this share of 2r has lost five digits 
 class RejectedBases(RejectedMessages):
     """Some bases could not be used; they were set aside and counted as Byzantine.
 
-    Attributes
-    ----------
-    indices : tuple of int
-    reasons : tuple of str
-        Why, one for each index.
-    n, f : int
-        How many messages there were, and how many Byzantine ones were allowed for.
+    ``reasons``: why, one for each index; ``n``, ``f``: how many messages there were, and how many Byzantine ones were
+    allowed for.
     """
 
     def __init__(self, indices: tuple[int, ...], n: int, f: int, reasons: tuple[str, ...]) -> None:
@@ -58,13 +53,8 @@ class Bases(NamedTuple):
 def orthonormal(basis: ArrayLike, name: str = "basis") -> Array:
     """Orthonormalise ``basis`` (n, r) and keep its span; one that is orthonormal comes back as it is.
 
-    Raises
-    ------
-    DataError
-        Not an (n, r) array of finite real numbers with 1 <= r <= n and independent columns.
+    Raises DataError: not an (n, r) array of finite real numbers with 1 <= r <= n and independent columns.
 
-    Examples
-    --------
     >>> np.abs(orthonormal([[2.0], [0.0]])).tolist()
     [[1.0], [0.0]]
     """
@@ -161,23 +151,11 @@ def _overlaps(bases: Sequence[Array]) -> Array:
 def subspace_distance(U: ArrayLike, V: ArrayLike, ord: Literal["fro", 2] = "fro") -> float:
     """Compute SD(U, V) = ‖(I − U Uᵀ) V‖, how far span V is from lying in span U.
 
-    Parameters
-    ----------
-    U, V : (n, r), (n, s)
-        Bases; those that are not orthonormal are orthonormalised. With r = s the distance is symmetric.
-    ord : {"fro", 2}
-        "fro" sums over the principal angles, √(Σ sin²), at most √s and, for r = s, ‖P_U − P_V‖_F/√2; 2 is the sine
-        of the largest.
+    ``U``, ``V`` (n, r), (n, s): bases; those that are not orthonormal are orthonormalised. With r = s the distance is
+    symmetric. ``ord``: "fro" sums over the principal angles, √(Σ sin²), at most √s and, for r = s, ‖P_U − P_V‖_F/√2; 2
+    is the sine of the largest. Raises DataError: columns that are not independent, other numbers of rows, or values
+    that are not finite. Source: Singh 2024, subspace distance.
 
-    Raises
-    ------
-    DataError
-        Columns that are not independent, other numbers of rows, or values that are not finite.
-
-    Source: Singh 2024, subspace distance.
-
-    Examples
-    --------
     >>> subspace_distance([[1.0], [0.0]], [[1.0], [1.0]])
     0.7071...
     """

@@ -20,27 +20,13 @@ from secmix.errors import DataError, NotConverged, SecmixError
 def svd_rce(data: Sequence[ArrayLike] | Array, r: int) -> Array:
     """Compute the top r eigenvectors of the geometric median of the covariances Φ_ℓ, the resilient estimate.
 
-    The median's weights come from ⟨Φ_i, Φ_j⟩ = ‖D_iᵀ D_j‖_F²/(q_i q_j), and the eigenvectors of Σ w_ℓ Φ_ℓ are the
-    left singular vectors of the matrices √(w_ℓ/q_ℓ) D_ℓ side by side.
+    The median's weights come from ⟨Φ_i, Φ_j⟩ = ‖D_iᵀ D_j‖_F²/(q_i q_j), and the eigenvectors of Σ w_ℓ Φ_ℓ are the left
+    singular vectors of the matrices √(w_ℓ/q_ℓ) D_ℓ side by side. ``data``, L arrays (n, q_l): as they arrive: a node's
+    covariance is judged through its factor D_l. Those that are not finite, or so large that squares of them overflow,
+    are rejected and reported (``RejectedMessages``). The result is (n, r), orthonormal. Inner products of covariances
+    keep sixteen digits of their sizes, not of their differences: covariances that agree to eight digits or more count
+    as equal.
 
-    Parameters
-    ----------
-    data : L arrays (n, q_l)
-        As they arrive: a node's covariance is judged through its factor D_l. Those that are not finite, or so large
-        that squares of them overflow, are rejected and reported (``RejectedMessages``).
-    r : int
-
-    Returns
-    -------
-    (n, r), orthonormal
-
-    Notes
-    -----
-    Inner products of covariances keep sixteen digits of their sizes, not of their differences: covariances that
-    agree to eight digits or more count as equal.
-
-    Examples
-    --------
     >>> far = 50 * np.diag([0.0, 0.0, 1.0])
     >>> data = [np.diag([3.0, 1.0, 0.5]), np.diag([2.9, 1.0, 0.5]), far]
     >>> np.abs(svd_rce(data, 1)).round(6).ravel().tolist()

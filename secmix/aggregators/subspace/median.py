@@ -50,27 +50,13 @@ _TIE = 1e-9  # distances that differ by less, relatively, are ties: the first on
 
 @dataclass(frozen=True)
 class SubspaceMedian:
-    """The result of the Subspace Median.
+    """The result of the Subspace Median."""
 
-    Attributes
-    ----------
-    basis : (n, r)
-        Orthonormal, spanning what message ``index`` spans.
-    index : int
-        Which of the messages it is.
-    weights : (L,)
-        The geometric median of the projections is Σ w_ℓ U_ℓ U_ℓᵀ; 0 for a rejected message.
-    distances : (L,)
-        ‖P_ℓ − P_gm‖_F; infinite for a rejected message.
-    rejected : tuple of int
-        Messages that were no bases.
-    """
-
-    basis: Array = field(repr=False)
-    index: int
-    weights: Array
-    distances: Array
-    rejected: tuple[int, ...] = ()
+    basis: Array = field(repr=False)  # (n, r): orthonormal, spanning what message ``index`` spans
+    index: int  # which of the messages it is
+    weights: Array  # (L,): the geometric median of the projections is Σ w_ℓ U_ℓ U_ℓᵀ; 0 for a rejected message
+    distances: Array  # (L,): ‖P_ℓ − P_gm‖_F; infinite for a rejected message
+    rejected: tuple[int, ...] = ()  # messages that were no bases
 
 
 def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None) -> SubspaceMedian:
@@ -129,20 +115,10 @@ def subspace_median(bases: ArrayLike | Sequence[ArrayLike], f: int | None = None
 def subspace_median_bound(tau: float, which: Literal["sharp", "triangle", "published"] = "sharp") -> float:
     """Bound the Subspace Median's distance from U*, in units of δ, with a share ``tau`` < 1/2 of Byzantine bases.
 
-    Parameters
-    ----------
-    tau : float
-    which : {"sharp", "triangle", "published"}
-        √(2(1 − τ)/(1 − 2τ)); 1 + 2C with C = (1 − τ)/√(1 − 2τ); or the 23 of Singh 2024, for τ <= 0.4.
-        The first two are proven in ``secmix.aggregators.subspace.median``.
+    ``which``: √(2(1 − τ)/(1 − 2τ)); 1 + 2C with C = (1 − τ)/√(1 − 2τ); or the 23 of Singh 2024, for τ <= 0.4. The first
+    two are proven in ``secmix.aggregators.subspace.median``. Raises SecmixError: for ``tau`` outside [0, 0.5), or above
+    0.4 where the published bound is asked for.
 
-    Raises
-    ------
-    SecmixError
-        For ``tau`` outside [0, 0.5), or above 0.4 where the published bound is asked for.
-
-    Examples
-    --------
     >>> [round(subspace_median_bound(0.4, which), 2) for which in ("sharp", "triangle", "published")]
     [2.45, 3.68, 23.0]
     """

@@ -81,13 +81,9 @@ def resilient_power_method(
 ) -> Array:
     """Run the power method with the geometric median of the products Φ_ℓ U in place of their mean (ResPowMeth).
 
-    Singh 2024: each product is off by the sampling error of Φ_ℓ, in every iteration, and the median by up
-    to C times as much, so that it needs an eigengap far larger than the Subspace Median does. For the parameters see
-    :func:`power_method`.
-
-    Returns
-    -------
-    (n, r), orthonormal
+    Singh 2024: each product is off by the sampling error of Φ_ℓ, in every iteration, and the median by up to C times as
+    much, so that it needs an eigengap far larger than the Subspace Median does. For the parameters see
+    :func:`power_method`. The result is (n, r), orthonormal.
     """
     return _iterated(data, r, geometric_median, iterations, rng, exchange)
 

@@ -25,22 +25,12 @@ class GaussianView:
 
     The combinations of the view that no mask reaches give ``known``ᵀ s exactly; the others are whitened, so that mask
     sizes from 1e-9 to 1e9 lose no digits.
-
-    Attributes
-    ----------
-    known : (n, r)
-        Orthonormal basis of the combinations of inputs that are known exactly: the leaked subspace.
-    null : (n, n − r)
-        Orthonormal basis of what they leave open.
-    noisy : (q, n)
-        Combinations of inputs that are read through noise of the masks' size.
-    read_known, read_noisy : (r, F), (q, F)
-        What the adversary does with its F rows to get these.
     """
 
-    known: Array
-    null: Array
-    noisy: Array
+    known: Array  # (n, r): orthonormal basis of the combinations of inputs that are known exactly: the leaked subspace
+    null: Array  # (n, n − r): orthonormal basis of what they leave open
+    noisy: Array  # (q, n): combinations of inputs that are read through noise of the masks' size
+    # read_known, read_noisy: (r, F), (q, F): what the adversary does with its F rows to get these
     read_known: Array
     read_noisy: Array
 
@@ -70,16 +60,8 @@ class GaussianView:
     def estimates(self, values: Array, ratio: Array) -> Array:
         """Compute the posterior means of all inputs, the best that a linear adversary can do.
 
-        Parameters
-        ----------
-        values : (F, runs, m)
-            The rows of the view.
-        ratio : (m,)
-            Size of the masks over size of the inputs, for each entry.
-
-        Returns
-        -------
-        (n, runs, m)
+        ``values`` (F, runs, m): the rows of the view; ``ratio`` (m,): size of the masks over size of the inputs, for
+        each entry. The result is (n, runs, m).
         """
         known = np.tensordot(self.read_known, values, axes=1)
         through = self.noisy @ self.null

@@ -19,8 +19,6 @@ def integer_null_space(matrix: Array) -> list[Combination]:
 
     Fraction-free elimination, row by row. Over the rationals: what vanishes there vanishes modulo any modulus.
 
-    Examples
-    --------
     >>> integer_null_space(np.array([[1.0, 0.0], [6.0, 0.0], [0.0, 2.0], [3.0, 3.0]]))
     [{0: -6, 1: 1}, {0: -6, 2: -3, 3: 2}]
     """
@@ -49,8 +47,6 @@ def combined_residues(combination: Combination, values: Array, modulus: float) -
 
     This is done by doubling, so that no intermediate number has more digits than float64: exact.
 
-    Examples
-    --------
     >>> combined_residues({0: -7, 1: 2**40}, np.array([[[3.0]], [[0.5]]]), 11.0).tolist()
     [[-4.0]]
     """

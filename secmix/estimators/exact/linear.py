@@ -33,32 +33,16 @@ KAPPA = 64.0
 
 @dataclass(frozen=True)
 class LinearView:
-    """The view of an adversary as a function of inputs s and masks r: c + A s + M r, entry by entry.
+    """The view of an adversary as a function of inputs s and masks r: c + A s + M r, entry by entry."""
 
-    Attributes
-    ----------
-    A : (F, n·T)
-        Coefficients of the inputs; T iterations stand side by side, iteration by iteration.
-    M : (F, k)
-        Coefficients of the masks.
-    n : int
-        Number of nodes.
-    modulus : float or None
-        Modulus of the messages, where they are residues.
-    c : (F,) or None
-        What is sent for inputs and masks of zero; None for nothing. It is public.
-    scale : (F,) or None
-        What rows of A and M were multiplied by (``equilibrated``, ``whole``); None for ones.
-    factor : (k, k) or None
-        What independent masks of one size are multiplied by to get the masks r; None where r are such.
-    """
-
-    A: Array
-    M: Array
-    n: int
-    modulus: float | None = None
-    c: Array | None = None
+    A: Array  # (F, n·T): coefficients of the inputs; T iterations stand side by side, iteration by iteration
+    M: Array  # (F, k): coefficients of the masks
+    n: int  # number of nodes
+    modulus: float | None = None  # modulus of the messages, where they are residues
+    c: Array | None = None  # (F,) or None: what is sent for inputs and masks of zero; None for nothing. It is public
+    # (F,) or None: what rows of A and M were multiplied by (``equilibrated``, ``whole``); None for ones
     scale: Array | None = None
+    # (k, k) or None: what independent masks of one size are multiplied by to get the masks r; None where r are such
     factor: Array | None = None
 
     @property
@@ -71,8 +55,6 @@ class LinearView:
 
         Rows of sizes between 2^-8 and 2^8 stay as they are: rounding is alike in all of them, and weighs alike.
 
-        Examples
-        --------
         >>> view = LinearView(np.array([[2.0**-30, 0.0]]), np.array([[2.0**-31]]), n=2).equilibrated()
         >>> view.A.tolist(), view.M.tolist()
         ([[1.0, 0.0]], [[0.5]])
@@ -96,8 +78,6 @@ class LinearView:
     def of_sums(self) -> LinearView:
         """Convert residues that are sent as a mean, their n-th part, to the sum that follows from it.
 
-        Examples
-        --------
         >>> view = LinearView(np.array([[0.5, 0.5]]), np.zeros((1, 0)), n=2, modulus=8.0).of_sums()
         >>> view.A.tolist(), view.scale.tolist()
         ([[1.0, 1.0]], [2.0])
@@ -192,15 +172,8 @@ def without_rounding(linear: LinearView, values: Array, inputs: Array, masks: Ar
     """Set to zero the rows that are rounding errors of larger messages, such as the last steps of an iteration.
 
     A row so small beside what the probes sent before may be a message in small units. It is, if it fits the real runs
-    at its own scale; a rounding error does not.
-
-    Parameters
-    ----------
-    values : (F, runs, m)
-        Normalised.
-    inputs, masks : (runs, n, m), (runs, k, m)
-    unit : float
-        Unit roundoff.
+    at its own scale; a rounding error does not. ``values`` (F, runs, m): normalised; ``inputs``, ``masks`` (runs, n,
+    m), (runs, k, m); ``unit``: unit roundoff.
     """
     if linear.scale is None or not len(values):
         return linear

@@ -36,20 +36,10 @@ def unmet_mask_premises(
 ) -> list[str]:
     """List what is wrong with the masks of several averagings, each (runs, k, m); empty if nothing was found.
 
-    Masks that serve from some averaging to the last are no fault here: those are read jointly.
+    Masks that serve from some averaging to the last are no fault here: those are read jointly. ``drawn``, sequence of
+    (runs, k, m); ``modulus``: of the messages, where they are residues; ``grid``: step of fixed-point numbers; 0 for
+    real ones; ``given``, sequence of (runs, k, m): the masks that are used, where those that are ``drawn`` are not.
 
-    Parameters
-    ----------
-    drawn : sequence of (runs, k, m)
-    modulus : float or None
-        Of the messages, where they are residues.
-    grid : float
-        Step of fixed-point numbers; 0 for real ones.
-    given : sequence of (runs, k, m), optional
-        The masks that are used, where those that are ``drawn`` are not.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> unmet_mask_premises([rng.normal(size=(500, 3, 2))], None)
     []

@@ -24,12 +24,8 @@ _ROUNDING = 1e-14  # of the largest before: no message, but what rounding left
 def unexplained(blocks: Sequence[Block], averages: Array, runs: int, units: int, modulus: float | None) -> str:
     """Find the first message of an averaging that does not follow from what its sender held; empty if there is none.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-        With the probes, the ``units`` unit inputs and masks, after ``runs`` real runs.
-    averages : (extra, n, m)
-        What each node ended with in the probes.
+    ``blocks``: with the probes, the ``units`` unit inputs and masks, after ``runs`` real runs; ``averages`` (extra, n,
+    m): what each node ended with in the probes.
     """
     known: dict[int, _Span] = {}
     sorted_by: dict[tuple[bytes, bytes], list[tuple[int, Ints]]] = {}  # rounds repeat who sends what to whom

@@ -39,19 +39,10 @@ Fit = Callable[[Rows, Rows, np.random.Generator], dict[str, Score]]
 
 @dataclass(frozen=True)
 class Family:
-    """Critics of one kind, of which validation rows choose one.
+    """Critics of one kind, of which validation rows choose one."""
 
-    Attributes
-    ----------
-    name : str
-        As a report calls it.
-    fit : function
-        ``fit(train, validation, rng)`` gives the variants of this kind by name; none where it does not apply.
-    refitted : bool
-        Whether the variant that was chosen is fitted once more, on training and validation rows together. Right for a
-        closed form; what was tuned on the validation rows, or overfits, stays as it was.
-    """
-
-    name: str
-    fit: Fit
+    name: str  # as a report calls it
+    fit: Fit  # ``fit(train, validation, rng)`` gives the variants of this kind by name; none where it does not apply
+    # whether the variant that was chosen is fitted once more, on training and validation rows together. Right for a
+    # closed form; what was tuned on the validation rows, or overfits, stays as it was
     refitted: bool

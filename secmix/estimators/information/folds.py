@@ -20,19 +20,13 @@ _FEW_DIMENSIONS = 6  # up to which balls are counted in the scores themselves
 
 
 class Verdict(NamedTuple):
-    """Evidence of one fold's test rows.
+    """Evidence of one fold's test rows."""
 
-    Attributes
-    ----------
-    contrasts, pseudo_values : (n,) arrays
-        Of every test row, in nats; zeros where the critics showed nothing in the validation rows.
-    shares : dict
-        What each critic adds to a true pair over strangers, by name, in nats.
-    """
-
+    # contrasts, pseudo_values: (n,) arrays: of every test row, in nats; zeros where the critics showed nothing in the
+    # validation rows
     contrasts: Floats
     pseudo_values: Floats
-    shares: dict[str, float]
+    shares: dict[str, float]  # what each critic adds to a true pair over strangers, by name, in nats
 
 
 class _Fitted(NamedTuple):

@@ -25,8 +25,6 @@ def normal_scores(train: Floats, *, drop: bool = True) -> Embedding:
     Unless told not to ``drop`` it: then it scores zero. Repeated values share the middle of their ranks; values between
     those seen are interpolated, beyond them clipped.
 
-    Examples
-    --------
     >>> normal_scores(np.array([[1.0], [2.0], [3.0]]))(np.array([[2.0], [9.0]])).round(2)
     array([[0.  ],
            [0.97]])

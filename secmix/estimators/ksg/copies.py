@@ -30,14 +30,8 @@ _CHANCE = -25.0
 def on_a_line(x: Floats, y: Floats, rng: np.random.Generator) -> int:
     """Count the rows that lie on a line which others avoid, at least: 0 where none is found.
 
-    Parameters
-    ----------
-    x, y : (N, 1) arrays
-    rng : Generator
-        Which rows are asked for their slope, where there are more than 1,500.
+    ``x``, ``y`` (N, 1) arrays; ``rng``: which rows are asked for their slope, where there are more than 1,500.
 
-    Examples
-    --------
     >>> x, y = np.random.default_rng(0).standard_normal((2, 1000, 1))
     >>> on_a_line(x, x + y, np.random.default_rng(1))
     0

@@ -24,25 +24,12 @@ _TO_GO = 3.0  # times the last step that the truth may lie above: of a bias that
 
 
 class NeighbourSteps(NamedTuple):
-    """Growth of the estimate, in nats.
+    """Growth of the estimate, in nats."""
 
-    Attributes
-    ----------
-    far : float
-        From 64 k neighbours to 8 k.
-    near : float
-        From 8 k to k.
-    least : float
-        From 8 k to 1.
-    nats : float
-        The estimate with k.
-    k, rows : int
-    """
-
-    far: float
-    near: float
-    least: float
-    nats: float
+    far: float  # from 64 k neighbours to 8 k
+    near: float  # from 8 k to k
+    least: float  # from 8 k to 1
+    nats: float  # the estimate with k
     k: int
     rows: int
 

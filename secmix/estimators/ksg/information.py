@@ -177,22 +177,9 @@ def ksg(
 def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.Generator = 0) -> float:
     """Return the value of ``ksg(x, y, k=k, rng=rng)`` alone, at a fraction of its price: no interval, and no doubts.
 
-    Infinite where a combination of x is a linear function of y.
+    Infinite where a combination of x is a linear function of y. ``x``, ``y`` (N, d) or (N,) arrays; ``k``: neighbours,
+    as in `ksg`. Raises DataError as `ksg`.
 
-    Parameters
-    ----------
-    x, y : (N, d) or (N,) arrays
-    k : int
-        Neighbours, as in `ksg`.
-    rng : int or Generator
-
-    Raises
-    ------
-    DataError
-        As `ksg`.
-
-    Examples
-    --------
     >>> x, noise = np.random.default_rng(0).standard_normal((2, 1000))
     >>> ksg_number(x, x + noise) == ksg(x, x + noise).value, ksg_number(x, 2 * x)
     (True, inf)

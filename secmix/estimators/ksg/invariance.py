@@ -32,23 +32,15 @@ _SHARE = 1.1  # a bound's value above this share of the number contradicts it, a
 
 
 class Scales(NamedTuple):
-    """KSG's readings of the same rows, in nats.
+    """KSG's readings of the same rows, in nats."""
 
-    Attributes
-    ----------
-    raw, scores, asinh : float
-        On standardised columns, on normal scores, and on the arsinh of columns measured from their median in
-        quartile distances.
-    smooth : float
-        On normal scores, with more neighbours.
-    norms : float
-        Between the normal scores of ln ‖x‖ and of ln ‖y‖, a function of each: no more than any of the others.
-    """
-
+    # raw, scores, asinh: on standardised columns, on normal scores, and on the arsinh of columns measured from their
+    # median in quartile distances
     raw: float
     scores: float
     asinh: float
-    smooth: float
+    smooth: float  # on normal scores, with more neighbours
+    # between the normal scores of ln ‖x‖ and of ln ‖y‖, a function of each: no more than any of the others
     norms: float
 
     def doubts(self, error: float) -> list[str]:
@@ -95,17 +87,9 @@ def cross_checked(
 ) -> CrossCheck:
     """Tell what other scales and a lower bound say of a reading that nothing else speaks against.
 
-    Parameters
-    ----------
-    raw, samples : x, y and z, as given and standardised
-    nats, error : float
-        The reading and its standard error.
-    bound : Estimate or bool
-        What is known from below; True computes it where the scales agree.
-    readers : two functions
-        The estimator, and the same with more neighbours.
-    streams : two generators
-        For the breaking of ties and the search for copies, and for the bound.
+    ``nats``, ``error``: the reading and its standard error; ``bound``: what is known from below; True computes it where
+    the scales agree; ``readers``: the estimator, and the same with more neighbours; ``streams``: for the breaking of
+    ties and the search for copies, and for the bound.
     """
     if samples[2].shape[1]:
         return CrossCheck(

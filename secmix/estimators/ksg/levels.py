@@ -25,19 +25,12 @@ _BLIND = 0.15  # nats per e-fold that must be excluded before an estimate counts
 
 
 class Levels(NamedTuple):
-    """Readings from N, N/4 and N/16 rows, in nats.
+    """Readings from N, N/4 and N/16 rows, in nats."""
 
-    Attributes
-    ----------
-    rows, means : arrays
-        Rows of a part and the mean reading over the parts, level by level; the first is the whole sample.
-    error : float
-        Standard error of the reading from N rows; ``inf`` where quarters are too small to be read.
-    """
-
+    # rows, means: rows of a part and the mean reading over the parts, level by level; the first is the whole sample
     rows: Floats
     means: Floats
-    error: float
+    error: float  # standard error of the reading from N rows; ``inf`` where quarters are too small to be read
 
     @property
     def noise(self) -> float:

@@ -40,14 +40,9 @@ class Nearness(NamedTuple):
 def nearness(x: Floats, y: Floats) -> Nearness:
     """Compute the most that any distance tells, by Bernoulli's divergence of pairs from strangers.
 
-    Parameters
-    ----------
-    x, y : (N, dx) and (N, dy)
-        Rows, in units in which they may be equal. All columns are compared where there are as many, else the nearest
-        two.
+    ``x``, ``y`` (N, dx) and (N, dy): rows, in units in which they may be equal. All columns are compared where there
+    are as many, else the nearest two.
 
-    Examples
-    --------
     >>> x, y = np.random.default_rng(0).standard_normal((2, 1000, 1))
     >>> nearness(x, y).sure < 0.01
     True

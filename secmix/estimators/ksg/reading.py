@@ -96,8 +96,6 @@ def entropies(values: Floats, k: int = 3) -> Floats:
 
     −∞ stands for a column that repeats a value more than ``k`` times.
 
-    Examples
-    --------
     >>> entropies(np.random.default_rng(0).uniform(0.0, 4.0, (2000, 2))).round(1)  # ln 4 = 1.386
     array([1.4, 1.4])
     """

@@ -22,20 +22,10 @@ def neighbour_counts(
 ) -> tuple[Floats, tuple[Counts, Counts, Counts]]:
     """Find distances to the k-th neighbour in (x, y, z), and how many rows are closer in (x, z), (y, z) and z.
 
-    Parameters
-    ----------
-    x, y, z : (N, d) arrays of float64
-        z may have no columns; then all N rows are closer.
-    k : int
-    shrink : float
-        0 counts rows strictly closer than the k-th neighbour's distance ε, the row itself among them; above 0
-        those within ε − ``shrink``, boundary included.
-
-    Returns
-    -------
-    epsilon : (N,) array
-    counts : three (N,) arrays
-        At least 1 each: with ε = 0 the row itself is still counted.
+    ``x``, ``y`` and ``z`` are (N, d) float64; z may have no columns, and then all N rows are closer. A ``shrink`` of 0
+    counts rows strictly closer than the k-th neighbour's distance ε, the row itself among them; above 0 those within
+    ε − ``shrink``, boundary included. Returns ε (N,) and three counts (N,), at least 1 each: with ε = 0 the row itself
+    is still counted.
     """
     together = np.hstack([x, z, y])
     n, dimension = together.shape

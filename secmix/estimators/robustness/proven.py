@@ -199,20 +199,8 @@ def hold(
 ) -> float | None:
     """Compare an error with the tightest bound: their ratio; None where there is no finite bound.
 
-    Parameters
-    ----------
-    honest : (h, p)
-    byzantine : (f, p)
-        The messages that caused the error.
-    error : float
-        ‖rule − μ‖.
-    save_to : path
-        The folder in which a counterexample is kept.
-
-    Raises
-    ------
-    BoundViolated
-        The error exceeds a bound by more than rounding.
+    ``honest`` (h, p); ``byzantine`` (f, p): the messages that caused the error; ``error``: ‖rule − μ‖; ``save_to``: the
+    folder in which a counterexample is kept. Raises BoundViolated: the error exceeds a bound by more than rounding.
     """
     tightest = best(rule, honest, len(byzantine))
     if tightest is None:

@@ -175,10 +175,7 @@ class ChannelGrid:
     def get_node_ids(self) -> Iterable[int]:
         """Return the ids of the nodes, 1 to n.
 
-        Raises
-        ------
-        SecmixError
-            If the strategy asks time and again: it waits for more nodes than there are.
+        Raises SecmixError if the strategy asks time and again: it waits for more nodes than there are.
         """
         # A thread of Flower's old interface asks every five seconds who is there, after the end too: it does not wait.
         waiting = threading.get_ident() == self._thread

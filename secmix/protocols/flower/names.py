@@ -23,20 +23,11 @@ SEEN = ("1.38", "1.42")
 
 @dataclass(frozen=True)
 class FlowerName:
-    """A name of Flower's.
+    """A name of Flower's."""
 
-    Attributes
-    ----------
-    places : tuple of str
-        Modules in which it is looked for, in this order.
-    use : str
-    attributes : tuple of str
-        What it must have.
-    """
-
-    places: tuple[str, ...]
+    places: tuple[str, ...]  # modules in which it is looked for, in this order
     use: str
-    attributes: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()  # what it must have
 
 
 NAMES = {
@@ -75,10 +66,7 @@ OF_SECAGG = {
 def flower(name: str) -> Any:
     """Return what Flower calls ``name``, one of :data:`NAMES`.
 
-    Raises
-    ------
-    SecmixError
-        If this Flower has no such name, or it lacks an attribute that is used; it says which.
+    Raises SecmixError if this Flower has no such name, or it lacks an attribute that is used; it says which.
     """
     wanted = NAMES[name]
     for place in wanted.places:
@@ -96,10 +84,7 @@ def flower(name: str) -> Any:
 def check_installed() -> None:
     """Check that there is a Flower, without loading it.
 
-    Raises
-    ------
-    SecmixError
-        If there is none.
+    Raises SecmixError if there is none.
     """
     if importlib.util.find_spec("flwr") is None:
         raise SecmixError("a Flower app needs flwr: pip install 'secmix[flower]'")
@@ -108,10 +93,7 @@ def check_installed() -> None:
 def check() -> None:
     """Check that this Flower has all that is needed to run an app.
 
-    Raises
-    ------
-    SecmixError
-        If it lacks a name.
+    Raises SecmixError if it lacks a name.
     """
     for name in NAMES:
         flower(name)

@@ -27,33 +27,22 @@ _NO_DATA = re.compile(r"model|weight|param|state|net(work)?(?![a-z])|config|metr
 
 @dataclass(frozen=True)
 class Project:
-    """The settings of a Flower project.
-
-    Attributes
-    ----------
-    folder : Path
-    server_app, client_app : str
-        As ``[tool.flwr.app.components]`` names them, ``package.module:name``.
-    config : mapping
-        ``[tool.flwr.app.config]``; keys of tables in it are joined by dots, as Flower joins them.
-    settings : mapping
-        ``[tool.secmix]``: data, load, nodes, rows_per_node, runs, rows.
-    """
+    """The settings of a Flower project."""
 
     folder: Path
+    # server_app, client_app: as ``[tool.flwr.app.components]`` names them, ``package.module:name``
     server_app: str
     client_app: str
+    # ``[tool.flwr.app.config]``; keys of tables in it are joined by dots, as Flower joins them
     config: Mapping[str, Any] = field(default_factory=dict)
+    # ``[tool.secmix]``: data, load, nodes, rows_per_node, runs, rows
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_project(folder: str | Path) -> Project:
     """Read the Flower project in ``folder``.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no pyproject.toml, or it describes no Flower app.
+    Raises ScenarioError if there is no pyproject.toml, or it describes no Flower app.
     """
     path = Path(folder, "pyproject.toml")
     source = f"'{path}'"
@@ -124,10 +113,7 @@ def importable(folder: Path | None) -> Iterator[None]:
 def check_origin(name: str, folder: Path) -> None:
     """Check that the loaded module of ``name`` is the project's, not one of the same name from elsewhere.
 
-    Raises
-    ------
-    ScenarioError
-        If it is another.
+    Raises ScenarioError if it is another.
     """
     module = name.partition(":")[0]
     where = getattr(sys.modules.get(module), "__file__", None)

@@ -24,18 +24,11 @@ _VERSION_1 = b"\x93NUMPY\x01\x00"
 
 @dataclass(frozen=True)
 class RecordSection:
-    """The numbers of one record, or of one array of it.
+    """The numbers of one record, or of one array of it."""
 
-    Attributes
-    ----------
-    name : str
-        Which record, and of arrays which one in it.
-    numbers : (p,)
-        float32 where an array is; float64 for all others. Bytes count as numbers from 0 to 255, a text as its bytes,
-        and an array that NumPy saved to bytes, as masked models of SecAgg+ are, as the numbers in it.
-    """
-
-    name: str
+    name: str  # which record, and of arrays which one in it
+    # (p,): float32 where an array is; float64 for all others. Bytes count as numbers from 0 to 255, a text as its
+    # bytes, and an array that NumPy saved to bytes, as masked models of SecAgg+ are, as the numbers in it
     numbers: Any
 
 

@@ -30,18 +30,12 @@ _AGGREGATES = Remembered[Array](most=64)
 
 @dataclass(frozen=True)
 class NodeMessage:
-    """One mixture of one node, or one in each run, and how many rows it rests on.
+    """One mixture of one node, or one in each run, and how many rows it rests on."""
 
-    Attributes
-    ----------
-    counts : (..., K)
-        N_k, the responsibilities summed over the sender's rows; NaN in runs in which what came describes no mixture.
-    mixture : Mixture
-        Batch axes are the runs; none for a single one.
-    """
-
+    # (..., K): N_k, the responsibilities summed over the sender's rows; NaN in runs in which what came describes no
+    # mixture
     counts: Array
-    mixture: Mixture
+    mixture: Mixture  # batch axes are the runs; none for a single one
 
     def reordered(self, order: Ints) -> NodeMessage:
         """Reorder the components: ``order[..., k]`` comes to place k."""

@@ -19,17 +19,11 @@ Learners = Sequence[tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class ExchangeResult:
-    """Losses and functions as they arrived in the exchange.
+    """Losses and functions as they arrived in the exchange."""
 
-    Attributes
-    ----------
-    losses : (M, M)
-        L_{i→j} in row i, column j, as j reported it; the diagonal is ê.
-    linear : dict of learner -> (p + 1,)
-        The coefficients and intercept that others hold of a learner whose function was sent as these numbers.
-    """
-
-    losses: Array
+    losses: Array  # (M, M): L_{i→j} in row i, column j, as j reported it; the diagonal is ê
+    # learner -> (p + 1,): the coefficients and intercept that others hold of a learner whose function was sent
+    # as these numbers
     linear: dict[int, Array]
 
 

@@ -171,8 +171,6 @@ class SelectExchangeCluster:
 def wrongly_placed(labels: ArrayLike, truth: ArrayLike) -> float:
     """Compute the share of pairs of learners who are together in one clustering only: 1 − Rand's index.
 
-    Examples
-    --------
     >>> wrongly_placed([0, 0, 1, 1], [5, 5, 5, 5])  # four of the six pairs are torn apart
     0.666...
     """

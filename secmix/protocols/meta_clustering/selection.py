@@ -19,39 +19,22 @@ class CandidateFailed(UserWarning):
 
 @dataclass(frozen=True)
 class Choice:
-    """The choice of a learner among the candidates.
+    """The choice of a learner among the candidates."""
 
-    Attributes
-    ----------
-    selected : int
-        Which candidate.
-    model : fitted regressor
-        The candidate refitted on all rows.
-    error : float
-        ê, its MSE on those rows.
-    scores : (C,)
-        MSE of each candidate on the second half of the rows; NaN where it failed, or where there was but one.
-    failures : tuple of str
-        What went wrong with candidates, in words.
-    """
-
-    selected: int
-    model: Any
-    error: float
+    selected: int  # which candidate
+    model: Any  # the candidate refitted on all rows
+    error: float  # ê, its MSE on those rows
+    # (C,): MSE of each candidate on the second half of the rows; NaN where it failed, or where there was but one
     scores: Array
-    failures: tuple[str, ...]
+    failures: tuple[str, ...]  # what went wrong with candidates, in words
 
 
 def choose(learner: int, X: Array, y: Array, candidates: Sequence[Any], seed: int) -> Choice:
     """Choose a candidate by half-half cross-validation, and refit it on all rows.
 
-    Each candidate is fitted once, on the first half; a single one needs no choice and is fitted on all rows only.
-    The halves follow from ``seed`` and the number of rows, so that a learner's place in the list changes nothing.
-
-    Raises
-    ------
-    DataError
-        If there are too few rows to halve, or no candidate can be fitted.
+    Each candidate is fitted once, on the first half; a single one needs no choice and is fitted on all rows only. The
+    halves follow from ``seed`` and the number of rows, so that a learner's place in the list changes nothing. Raises
+    DataError if there are too few rows to halve, or no candidate can be fitted.
     """
     scores = np.full(len(candidates), np.nan)
     failures: list[str] = []

@@ -245,8 +245,6 @@ class DistributedMixture:
 def packed(mixture: Mixture) -> Array:
     """Write mixtures (...) as vectors (..., p): all weights, all means, each covariance's upper triangle row by row.
 
-    Examples
-    --------
     >>> mixture = Mixture([0.25, 0.75], [[1.0], [2.0]], [[[3.0]], [[4.0]]])
     >>> packed(mixture).tolist()
     [0.25, 0.75, 1.0, 2.0, 3.0, 4.0]
@@ -260,10 +258,7 @@ def packed(mixture: Mixture) -> Array:
 def unpacked(vector: Array, k: int) -> Mixture:
     """Read mixtures (...) of k components from vectors (..., p), unchecked.
 
-    Raises
-    ------
-    SecmixError
-        No number of features gives vectors of this length.
+    Raises SecmixError: no number of features gives vectors of this length.
     """
     d = features(vector.shape[-1] // k)
     if d < 1 or width(k, d) != vector.shape[-1]:

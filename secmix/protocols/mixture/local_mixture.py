@@ -243,16 +243,9 @@ def _best_of(problem: _Problem, draws: Array, tolerance: float, max_iterations: 
 def seeded_start(rows: Array, seeds: Ints) -> Mixture:
     """Start EM at rows that k-means++ has chosen: each other row goes to the nearest, then one M-step.
 
-    Rows are near or far by the Mahalanobis distance of their own covariance.
+    Rows are near or far by the Mahalanobis distance of their own covariance. ``rows`` (m, N, d); ``seeds`` (m, K):
+    which rows of each machine, in the order of its components.
 
-    Parameters
-    ----------
-    rows : (m, N, d)
-    seeds : (m, K) int
-        Which rows of each machine, in the order of its components.
-
-    Examples
-    --------
     >>> seeded_start(np.array([[[0.0], [1.0], [9.0], [10.0]]]), np.array([[0, 3]])).weights
     array([[0.5, 0.5]])
     """

@@ -120,8 +120,6 @@ class FederatedRegression:
 def averaged(updates: Array) -> Array:
     """Average updates (n, runs, p + 1) by numbers of rows, as the server does, to parameters (runs, p).
 
-    Examples
-    --------
     >>> averaged(np.array([[[1.0, 3.0]], [[5.0, 1.0]]])).tolist()
     [[2.0]]
     """

@@ -79,8 +79,6 @@ class Trainer:
     def trained(self, parameters: Array, rows: Array) -> Array:
         """Train parameters (runs, p) on ``rows`` (runs, N, d).
 
-        Examples
-        --------
         >>> Trainer(rate=0.5).trained(np.zeros((1, 3)), np.array([[[2.0, 1.0, 4.0]]])).tolist()
         [[4.0, 2.0, 2.0]]
         """

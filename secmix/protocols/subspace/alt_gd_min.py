@@ -23,25 +23,13 @@ from secmix.transcript import SERVER, Channel, Transcript
 
 @dataclass(frozen=True)
 class AltGDRun:
-    """The result of a run.
+    """The result of a run."""
 
-    Attributes
-    ----------
-    basis : (n, r)
-        Orthonormal.
-    iterates : (iterations + 1, n, r)
-        From the start to ``basis``.
-    coefficients : (L, q, r)
-        b_k by each node's own rows at the end, which it does not send: its θ_k is ``basis`` b_k.
-    rejected : (L,)
-        How many of each node's messages the server set aside.
-    transcript : Transcript
-    """
-
-    basis: Array = field(repr=False)
-    iterates: Array = field(repr=False)
+    basis: Array = field(repr=False)  # (n, r): orthonormal
+    iterates: Array = field(repr=False)  # (iterations + 1, n, r): from the start to ``basis``
+    # (L, q, r): b_k by each node's own rows at the end, which it does not send: its θ_k is ``basis`` b_k
     coefficients: Array = field(repr=False)
-    rejected: Ints
+    rejected: Ints  # (L,): how many of each node's messages the server set aside
     transcript: Transcript = field(repr=False)
 
 

@@ -31,22 +31,11 @@ _RULES = ("subspace_median", "subspace_median_of_means", "power_method", "resili
 
 @dataclass(frozen=True)
 class PCARun:
-    """The result of one or many runs.
+    """The result of one or many runs."""
 
-    Attributes
-    ----------
-    bases : (runs, n, r)
-        Orthonormal.
-    index : (runs,) or None
-        Whose basis it is, for the Subspace Median; of means, which group's.
-    rejected : (L,)
-        How many of each node's messages the server set aside.
-    transcript : Transcript
-    """
-
-    bases: Array = field(repr=False)
-    index: Ints | None
-    rejected: Ints
+    bases: Array = field(repr=False)  # (runs, n, r): orthonormal
+    index: Ints | None  # (runs,) or None: whose basis it is, for the Subspace Median; of means, which group's
+    rejected: Ints  # (L,): how many of each node's messages the server set aside
     transcript: Transcript = field(repr=False)
 
 

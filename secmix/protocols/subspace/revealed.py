@@ -14,21 +14,12 @@ from secmix.errors import DataError
 
 @dataclass(frozen=True)
 class SampleLeakage:
-    """The equations and shares of a node's samples that its basis reveals.
+    """The equations and shares of a node's samples that its basis reveals."""
 
-    Attributes
-    ----------
-    equations : (q,) int
-        Linear equations on each sample that the span gives exactly: n − r where it lies in it, else 0.
-    captured : (q,)
-        The share of each sample's squared length that lies in the span.
-    by_chance : float
-        r/n, what a random subspace captures on average of anything.
-    """
-
+    # (q,): linear equations on each sample that the span gives exactly: n − r where it lies in it, else 0
     equations: Ints
-    captured: Array
-    by_chance: float
+    captured: Array  # (q,): the share of each sample's squared length that lies in the span
+    by_chance: float  # r/n, what a random subspace captures on average of anything
 
 
 def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> SampleLeakage:
@@ -38,16 +29,9 @@ def revealed(basis: ArrayLike, rows: ArrayLike, *, tolerance: float = 1e-9) -> S
     U_ℓ, which no number of samples at other nodes would have shown. This happens to every sample of a node with q <= r;
     where q < r the order of the columns gives r − q more. No mutual information is finite then. For a sample outside
     the span only the share captured is claimed: where ``equations`` is 0, something may have leaked all the same.
+    ``basis`` (n, r); ``rows`` (q, n); ``tolerance``: a sample lies in the span if the rest is at most this share of its
+    length.
 
-    Parameters
-    ----------
-    basis : (n, r)
-    rows : (q, n)
-    tolerance : float
-        A sample lies in the span if the rest is at most this share of its length.
-
-    Examples
-    --------
     >>> leakage = revealed(np.eye(4)[:, :2], [[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 0.0, 4.0]])
     >>> leakage.equations.tolist(), leakage.captured.round(9).tolist(), leakage.by_chance
     ([2, 0], [1.0, 0.36], 0.5)

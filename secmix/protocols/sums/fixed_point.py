@@ -16,8 +16,6 @@ from secmix.protocols.sums.shamir import Words, prime_below
 class FixedPoint:
     """Numbers with ``fraction_bits`` behind the binary point, modulo the largest prime below 2^``bits``.
 
-    Examples
-    --------
     >>> code = FixedPoint(52, 24)
     >>> code.decoded(code.encoded(np.array([[[-1.5]]]))[0] % code.prime).tolist()
     [[-1.5]]
@@ -58,10 +56,7 @@ class FixedPoint:
     def encoded(self, inputs: Array) -> Words:
         """Encode inputs (runs, n, m) in steps of the grid, by node: (n, runs, m), negative ones too.
 
-        Raises
-        ------
-        DataError
-            If a sum may not fit.
+        Raises DataError if a sum may not fit.
         """
         words = np.rint(inputs / self.grid)
         largest = np.abs(words).sum(axis=1).max(initial=0.0)

@@ -93,31 +93,19 @@ class Round:
 
 @dataclass(frozen=True)
 class Plan:
-    """All rounds of an averaging, sweep by sweep.
-
-    Attributes
-    ----------
-    sweeps : tuple of tuple of Round
-    living : (L,) int
-        The nodes that are alive at the end.
-    agreed : float
-        How far apart the rehearsal ended, as a share of what it began with; 0 if ``max_sweeps`` ended it too early.
-    """
+    """All rounds of an averaging, sweep by sweep."""
 
     sweeps: tuple[tuple[Round, ...], ...]
-    living: Ints
+    living: Ints  # (L,): the nodes that are alive at the end
+    # how far apart the rehearsal ended, as a share of what it began with; 0 if ``max_sweeps`` ended it too early
     agreed: float
 
 
 def planned(network: Network, settings: Settings, coins: np.random.Generator) -> Plan:
     """Rehearse the rounds; where no coin decides anything the plan is kept.
 
-    Raises
-    ------
-    NetworkError
-        If a drop-out leaves the network unconnected, or names a node that does not exist.
-    SecmixError
-        If it would come after the last sweep.
+    Raises NetworkError if a drop-out leaves the network unconnected, or names a node that does not exist; SecmixError
+    if it would come after the last sweep.
     """
     if settings.loss or settings.schedule == "asynchronous":
         return _rehearsed(network, settings, coins)

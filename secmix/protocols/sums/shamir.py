@@ -22,8 +22,6 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # decide every number
 def prime_below(bits: int) -> int:
     """Find the largest prime below 2^bits.
 
-    Examples
-    --------
     >>> prime_below(8), 2**52 - prime_below(52)
     (251, 47)
     """
@@ -38,8 +36,6 @@ def share_coefficients(threshold: int, shares: int) -> list[list[int]]:
 
     Lagrange's formula on the points 0 … t − 1; its values at whole points are whole.
 
-    Examples
-    --------
     >>> share_coefficients(3, 4)
     [[0, 1, 0], [0, 0, 1], [1, -3, 3], [3, -8, 6]]
     """
@@ -56,8 +52,6 @@ def share_coefficients(threshold: int, shares: int) -> list[list[int]]:
 def recovery_coefficients(points: Sequence[int], prime: int) -> list[int]:
     """Compute the coefficients with which shares at ``points`` add up to the secret, modulo ``prime``.
 
-    Examples
-    --------
     >>> recovery_coefficients([1, 2, 3], 251)
     [3, 248, 1]
     """
@@ -74,8 +68,6 @@ def recovery_coefficients(points: Sequence[int], prime: int) -> list[int]:
 def weighted_sums(rows: Sequence[Sequence[int]], words: Words, prime: int) -> Words:
     """Compute Σ_j c_ij w_j modulo ``prime`` for each row c_i, (rows, ...), exact for words (count, ...) below 2^52.
 
-    Examples
-    --------
     >>> weighted_sums([[-1, 2**51]], np.array([[5], [4]]), 251).tolist() == [[(-5 + 2**53) % 251]]
     True
     """

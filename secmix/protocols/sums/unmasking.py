@@ -27,30 +27,19 @@ class TooFewShares(SecmixError):
 
 @dataclass(frozen=True)
 class DealtShares:
-    """All shares of one averaging.
-
-    Attributes
-    ----------
-    network : Network
-    code : FixedPoint
-    thresholds : tuple of int
-        How many shares recover a mask of each node.
-    shares : dict of node -> dict of keeper -> (1 + degree, runs, m)
-        What each keeper holds of a node's self mask, and of its pair masks in the order of its neighbours.
-    """
+    """All shares of one averaging."""
 
     network: Network
     code: FixedPoint
-    thresholds: tuple[int, ...]
+    thresholds: tuple[int, ...]  # how many shares recover a mask of each node
+    # node -> keeper -> (1 + degree, runs, m): what each keeper holds of a node's self mask, and of its
+    # pair masks in the order of its neighbours
     shares: dict[int, dict[int, Words]]
 
     def recovered(self, node: int, answers: Mapping[int, Words]) -> Words:
         """Recover the secrets of ``node`` from the shares (count, runs, m) of its keepers.
 
-        Raises
-        ------
-        TooFewShares
-            If there are too few.
+        Raises TooFewShares if there are too few.
         """
         needed = self.thresholds[node]
         if len(answers) < needed:
@@ -123,8 +112,6 @@ def requests(
 def consents(asked: Mapping[int, int], threshold: int) -> bool:
     """Decide whether an honest client answers: nobody's shares of both kinds are wanted, and enough nodes survived.
 
-    Examples
-    --------
     >>> consents({0: SELF, 1: PAIRS}, 1), consents({0: SELF, 1: SELF + PAIRS}, 1), consents({0: SELF, 1: PAIRS}, 2)
     (True, False, False)
     """

@@ -122,12 +122,8 @@ def _arguments(filter: Any) -> dict[str, Any]:
 def watch_site(scope: Any, log: RunLog) -> tuple[list[dict[str, Any]], dict[str, frozenset[str]]]:
     """Put probes around the filters of a site's privacy scope.
 
-    Returns
-    -------
-    filters : list of dict
-        As :func:`configured` lists them.
-    arrived : dict
-        For each chain the directions in which a probe before them sees what arrives.
+    Returns the filters, as :func:`configured` lists them, and for each chain the directions in which a probe before
+    them sees what arrives.
     """
     tables = {chain: getattr(scope, f"{chain}_filters") for chain in CHAINS}
     listed, names = configured(tables, "site")

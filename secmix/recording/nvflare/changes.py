@@ -27,13 +27,10 @@ def snapshot(shareable: Mapping[str, Any]) -> Contents:
 def change(before: Contents, after: Contents) -> dict[str, Any]:
     """Compare the arrays and numbers of a message before and behind a filter.
 
-    Returns
-    -------
-    dict
-        ``changed``; ``numbers`` of arrays before, ``nonzero`` of them before and behind, how many ``moved``, and how
-        many of those that are not zero behind are the ``same`` as before; the ``largest`` magnitude behind; which
-        variables it ``removed`` and which are ``left``; how many became opaque (``sealed``); the ``steps`` the message
-        tells; the filters that the message newly ``claims``; hashes of the arrays that were ``withheld``.
+    The result: ``changed``; ``numbers`` of arrays before, ``nonzero`` of them before and behind, how many ``moved``,
+    and how many of those that are not zero behind are the ``same`` as before; the ``largest`` magnitude behind; which
+    variables it ``removed`` and which are ``left``; how many became opaque (``sealed``); the ``steps`` the message
+    tells; the filters that the message newly ``claims``; hashes of the arrays that were ``withheld``.
     """
     old, new = ({part.path: part for part in each.arrays} for each in (before, after))
     counts = [_moved(part, new[path]) for path, part in old.items() if path in new and not new[path].opaque]

@@ -17,12 +17,8 @@ from secmix.recording.nvflare.run_log import RunLog
 class MessageRecorder(FLComponent):  # type: ignore[misc]
     """Record every message of tasks that passes this participant.
 
-    Parameters
-    ----------
-    folder : str
-        An absolute path: participants of a simulation have working folders of their own.
-    lines : {"encrypted", "plain"}
-        How the report is to take the lines; a provisioned NVFlare encrypts them.
+    ``folder``: an absolute path: participants of a simulation have working folders of their own; ``lines``: how the
+    report is to take the lines; a provisioned NVFlare encrypts them.
     """
 
     def __init__(self, folder: str, lines: str = "encrypted") -> None:
@@ -47,10 +43,7 @@ class MessageRecorder(FLComponent):  # type: ignore[misc]
 def install(fl_ctx: Any, folder: str, encrypted: bool) -> RunLog:
     """Put probes around the filters of the runner in ``fl_ctx``.
 
-    Raises
-    ------
-    DataError
-        If this version of NVFlare keeps its filters elsewhere.
+    Raises DataError if this version of NVFlare keeps its filters elsewhere.
     """
     runner = fl_ctx.get_prop(FLContextKey.RUNNER)
     server = hasattr(getattr(runner, "config", None), f"{CHAINS[0]}_filters")

@@ -31,24 +31,13 @@ class Part:
 
 @dataclass
 class Contents:
-    """All of a message.
+    """All of a message."""
 
-    Attributes
-    ----------
-    arrays : list of Part
-        Arrays and opaque bytes, in the order of the message; paths begin with the kind of the DXO, "weights/coef".
-    singles : dict of str to float
-        Single numbers by path.
-    texts : list of str
-        Paths of what is neither: texts, and objects of unknown types.
-    history : list of str
-        Filters that the message says were applied.
-    """
-
+    # arrays and opaque bytes, in the order of the message; paths begin with the kind of the DXO, "weights/coef"
     arrays: list[Part] = field(default_factory=list)
-    singles: dict[str, float] = field(default_factory=dict)
-    texts: list[str] = field(default_factory=list)
-    history: list[str] = field(default_factory=list)
+    singles: dict[str, float] = field(default_factory=dict)  # single numbers by path
+    texts: list[str] = field(default_factory=list)  # paths of what is neither: texts, and objects of unknown types
+    history: list[str] = field(default_factory=list)  # filters that the message says were applied
 
 
 def contents(shareable: Mapping[str, Any]) -> Contents:

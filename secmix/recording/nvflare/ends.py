@@ -29,44 +29,22 @@ UNKNOWN = "another client"
 
 @dataclass(frozen=True)
 class JobMessage:
-    """One message between participants of a job.
+    """One message between participants of a job."""
 
-    Attributes
-    ----------
-    sender, receiver : str
-        Names; :data:`UNKNOWN` for a receiver that no recording tells.
-    task, tag : str
-        The task, and which of its rounds.
-    reply : bool
-        Whether it is the result of the task.
-    arrays : dict of str to (p,) array
-        By path, such as "weights/coef".
-    singles : dict of str to float
-    shapes : dict of str to tuple of int
-    opaque : frozenset of str
-        Paths of arrays that are bytes nobody here can read.
-    code : str
-        NVFlare's return code.
-    history : tuple of str
-        Filters that the message says were applied.
-    seen_at : str
-        "both ends", or the participant whose recording has it.
-    time : float
-    encrypted : bool
-    """
-
+    # sender, receiver: names; UNKNOWN for a receiver that no recording tells
     sender: str
     receiver: str
+    # task, tag: the task, and which of its rounds
     task: str
     tag: str
-    reply: bool
-    arrays: Mapping[str, NDArray[Any]]
+    reply: bool  # whether it is the result of the task
+    arrays: Mapping[str, NDArray[Any]]  # str -> (p,): by path, such as "weights/coef"
     singles: Mapping[str, float]
     shapes: Mapping[str, tuple[int, ...]]
-    opaque: frozenset[str]
-    code: str
-    history: tuple[str, ...]
-    seen_at: str
+    opaque: frozenset[str]  # paths of arrays that are bytes nobody here can read
+    code: str  # NVFlare's return code
+    history: tuple[str, ...]  # filters that the message says were applied
+    seen_at: str  # "both ends", or the participant whose recording has it
     time: float
     encrypted: bool
 
@@ -96,25 +74,13 @@ class Participant:
 
 @dataclass(frozen=True)
 class JobRecording:
-    """A recorded job.
+    """A recorded job."""
 
-    Attributes
-    ----------
-    server : str
-        Name of the server.
-    clients : tuple of str
-    participants : tuple of Participant
-        Those that kept a recording.
-    messages : tuple of JobMessage
-        In order.
-    changed : tuple of (sender, receiver, task, tag)
-        Messages that left one end and arrived as others at the other.
-    """
-
-    server: str
+    server: str  # name of the server
     clients: tuple[str, ...]
-    participants: tuple[Participant, ...]
-    messages: tuple[JobMessage, ...]
+    participants: tuple[Participant, ...]  # those that kept a recording
+    messages: tuple[JobMessage, ...]  # in order
+    # tuple of (sender, receiver, task, tag): messages that left one end and arrived as others at the other
     changed: tuple[tuple[str, str, str, str], ...]
 
     def neutral(self) -> Recording:
@@ -158,10 +124,7 @@ def is_job(folder: str | os.PathLike[str]) -> bool:
 def read_job(folder: str | os.PathLike[str]) -> JobRecording:
     """Read one participant's recording, or those of several in the folders of ``folder``.
 
-    Raises
-    ------
-    DataError
-        If there is none, or one is damaged.
+    Raises DataError if there is none, or one is damaged.
     """
     place = Path(folder)
     own = [place] if (place / FILE).is_file() else sorted(each.parent for each in place.glob(f"*/{FILE}"))

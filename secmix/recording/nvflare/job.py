@@ -24,15 +24,7 @@ _SHOWN = 12
 def with_recorder(job: Path, copy: Path, folder: Path, lines: str = "encrypted") -> list[Path]:
     """Copy a job folder and add the component that records to each of its configurations.
 
-    Returns
-    -------
-    list of Path
-        The configurations that have the line.
-
-    Raises
-    ------
-    DataError
-        If ``job`` is no job folder.
+    The result: the configurations that have the line. Raises DataError if ``job`` is no job folder.
     """
     if not any((job / f"meta.{ending}").is_file() for ending in ("json", "conf", "yml", "yaml")):
         raise DataError(f"{job} has no meta.json; give the folder of a job, such as recipe.export(folder) writes")
@@ -77,25 +69,10 @@ def record(
 ) -> list[Path]:
     """Run a copy of ``job`` in NVFlare's simulator and record it.
 
-    Parameters
-    ----------
-    job, folder, workspace : Path
-        The job; where recordings go, a new folder; where the simulator works, a new folder.
-    clients : str
-        How many, or their names with commas.
-    threads : int, optional
-        Clients that run at a time; all by default.
-    lines : {"encrypted", "plain"}
-
-    Returns
-    -------
-    list of Path
-        The recordings, one of each participant.
-
-    Raises
-    ------
-    DataError
-        If the job cannot be run, or passed no message.
+    ``job``, ``folder``, ``workspace``: the job; where recordings go, a new folder; where the simulator works, a new
+    folder; ``clients``: how many, or their names with commas; ``threads``: clients that run at a time; all by default.
+    The result: the recordings, one of each participant. Raises DataError if the job cannot be run, or passed no
+    message.
     """
     used("nvflare.apis.filter", "Filter")  # says how to install NVFlare where it is not
     for place in (folder, workspace):

@@ -26,10 +26,7 @@ _Check = Callable[[Any], bool]
 def read_lines(place: Path) -> dict[str, list[Line]]:
     """Read ``place`` / nvflare.jsonl; return its lines by what they are of. An incomplete last line is left out.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read, or a line is not of this format.
+    Raises DataError if it cannot be read, or a line is not of this format.
     """
     try:
         content = files.read_regular(place / FILE, follow=False, most=_MOST)

@@ -11,10 +11,7 @@ from secmix.errors import DataError
 def used(module: str, name: str) -> Any:
     """Return ``module.name`` of NVFlare; ``name`` may have dots.
 
-    Raises
-    ------
-    DataError
-        If NVFlare is not installed, or this version has no such name.
+    Raises DataError if NVFlare is not installed, or this version has no such name.
     """
     try:
         attribute: Any = import_module(module)

@@ -34,15 +34,8 @@ _LONGEST = 160  # the format takes 200 characters of a kind; the task's name is 
 class RunLog:
     """Writer of one participant's recording; several threads may call it.
 
-    Parameters
-    ----------
-    folder : path
-        Of all participants; this one's is below it, named after it.
-    name : str
-        Identity of the participant in NVFlare.
-    server : bool
-    encrypted : bool
-        Whether lines count as encrypted.
+    ``folder``: of all participants; this one's is below it, named after it; ``name``: identity of the participant in
+    NVFlare; ``encrypted``: whether lines count as encrypted.
     """
 
     def __init__(self, folder: str | os.PathLike[str], name: str, server: bool, encrypted: bool) -> None:

@@ -152,8 +152,6 @@ def spots(cell: Cell) -> dict[int, Any]:
 def apart(points: Any, least: float) -> Any:
     """Push the points (n, 2) apart until any two are at least ``least`` from each other.
 
-    Examples
-    --------
     >>> apart(np.array([[0.0, 0.0], [0.1, 0.0], [1.0, 0.0]]), 0.3).round(2).tolist()
     [[-0.1, 0.0], [0.2, 0.0], [1.0, 0.0]]
     """

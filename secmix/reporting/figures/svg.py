@@ -75,13 +75,7 @@ def ink_on(code: str) -> str:
 def inline(figure: Figure, name: str, alt: str) -> str:
     """Render the figure as an SVG element: the same bytes each time, unique ids, no addresses, no fixed size.
 
-    Parameters
-    ----------
-    figure : matplotlib Figure
-    name : str
-        Prefix of every id; must differ between figures of one page.
-    alt : str
-        The figure in words.
+    ``name``: prefix of every id; must differ between figures of one page; ``alt``: the figure in words.
     """
     from html import escape
 

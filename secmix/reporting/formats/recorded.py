@@ -24,27 +24,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class RecordedReport:
-    """Sentences about one recorded run, ready to be rendered.
-
-    Attributes
-    ----------
-    title : str
-    verdict : Conclusion
-    lead : tuple of str
-        What decides, the most important first; ``*`` and ``**`` stand for emphasis.
-    parts : tuple of (heading, statements)
-    command : str
-        Makes the report again.
-    private : bool
-        Whether rows are shown.
-    """
+    """Sentences about one recorded run, ready to be rendered."""
 
     title: str
     verdict: Conclusion
-    lead: tuple[str, ...]
-    parts: tuple[tuple[str, tuple[Statement, ...]], ...]
-    command: str = ""
-    private: bool = False
+    lead: tuple[str, ...]  # what decides, the most important first; ``*`` and ``**`` stand for emphasis
+    parts: tuple[tuple[str, tuple[Statement, ...]], ...]  # tuple of (heading, statements)
+    command: str = ""  # makes the report again
+    private: bool = False  # whether rows are shown
 
 
 def statements(*texts: str) -> tuple[Statement, ...]:
