@@ -39,23 +39,13 @@ class RecordedFault:
 
 @dataclass(frozen=True)
 class RecordedConclusion:
-    """Conclusion on a recorded run.
-
-    Attributes
-    ----------
-    verdict : Conclusion
-    accepted : tuple of Acceptance
-        Those that name something of this run, ended ones too.
-    reasons : dict of RecordedFault to str
-        Why and until when a fault is accepted, of those that are.
-    sentence : str
-        What is accepted, for the head of the report; empty if nothing is.
-    """
+    """Conclusion on a recorded run."""
 
     verdict: Conclusion
-    accepted: tuple[Acceptance, ...]
+    accepted: tuple[Acceptance, ...]  # those that name something of this run, ended ones too
+    # RecordedFault -> str: why and until when a fault is accepted, of those that are
     reasons: dict[RecordedFault, str]
-    sentence: str = ""
+    sentence: str = ""  # what is accepted, for the head of the report; empty if nothing is
 
 
 def faults_of(audit: RecordedAudit | JobAudit) -> list[RecordedFault]:

@@ -47,8 +47,6 @@ nodes does not say whether that counts as revealed; so that limit alone does not
 def judged(accusations: Iterable[Accusation], clearance: Clearance | Open | None) -> Verdict:
     """Make a verdict; no other function makes one that *holds*.
 
-    Examples
-    --------
     >>> judged([None], clear_bounds([("colluders", 1, 2)])), judged([None], None), judged(["violated"], None)
     ('holds', 'inconclusive', 'violated')
     """
@@ -413,8 +411,6 @@ def of_claim(proof: Clearance | Open, seen: float, limit: float) -> Verdict:
 def of_recording(verdicts: Iterable[Verdict]) -> Conclusion:
     """Decide on a recorded run from what counts against it: where all is accepted, it is no worse than that.
 
-    Examples
-    --------
     >>> of_recording(["violated", "inconclusive"]), of_recording([])
     ('violated', 'no worse')
     """

@@ -13,12 +13,7 @@ _MOST = 30
 
 
 def page(report: Any) -> str:
-    """Render HTML without scripts or styles of its own; every word of the report is escaped.
-
-    Parameters
-    ----------
-    report : Report
-    """
+    """Render HTML without scripts or styles of its own; every word of the report is escaped."""
     protocols = list(dict.fromkeys(cell.protocol for cell in report.cells))[:_MOST]
     adversaries = list(dict.fromkeys(cell.adversary for cell in report.cells))[:_MOST]
     at: dict[tuple[str, str], list[Any]] = {}

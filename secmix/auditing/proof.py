@@ -197,8 +197,6 @@ def _holds_for_all_coins(case: CellContext, use: str) -> bool:
 def iterations_in_words(outcome: Clearance | Open | None) -> str:
     """Say of which iterations something is proved, where it is not of all.
 
-    Examples
-    --------
     >>> iterations_in_words(None)
     ''
     """

@@ -56,37 +56,21 @@ class KnownRow:
 
 @dataclass(frozen=True)
 class RecordedAudit:
-    """Result of auditing a recording.
+    """Result of auditing a recording."""
 
-    Attributes
-    ----------
-    verdict : {"violated", "inconclusive"}
-        Whether a row was found. One run never clears anybody.
-    read : list of RecordedReading
-        By those who receive messages of nodes, and by whoever hears lines that are not encrypted.
-    rows : list of KnownRow
-        Certified without the truth.
-    coalitions, seen : list of str
-        What some parties could compute together, and what anybody notices without reading.
-    not_said : tuple of str
-        What one run cannot show.
-    first : list of str
-        What has to be known before anything else: that no client answered but with errors.
-    spent : list of RecordedSpending
-        What each client spent of epsilon, where somebody says with what noise.
-    last : LastArrays
-        What the public gets, as far as the recording has it.
-    """
-
-    verdict: Literal["violated", "inconclusive"]
+    verdict: Literal["violated", "inconclusive"]  # whether a row was found. One run never clears anybody
+    # by those who receive messages of nodes, and by whoever hears lines that are not encrypted
     read: list[RecordedReading]
-    rows: list[KnownRow]
+    rows: list[KnownRow]  # certified without the truth
+    # coalitions, seen: what some parties could compute together, and what anybody notices without reading
     coalitions: list[str]
     seen: list[str]
-    not_said: tuple[str, ...] = NOT_SAID
+    not_said: tuple[str, ...] = NOT_SAID  # what one run cannot show
+    # what has to be known before anything else: that no client answered but with errors
     first: list[str] = field(default_factory=list)
+    # what each client spent of epsilon, where somebody says with what noise
     spent: list[RecordedSpending] = field(default_factory=list)
-    last: LastArrays = field(default_factory=LastArrays)
+    last: LastArrays = field(default_factory=LastArrays)  # what the public gets, as far as the recording has it
 
 
 def audit_recording(recording: Recording, stated: StatedClaim | None = None) -> RecordedAudit:
@@ -94,8 +78,6 @@ def audit_recording(recording: Recording, stated: StatedClaim | None = None) -> 
 
     With a ``stated`` claim it has an account of what each node spent.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from secmix.recording import Recorder, read_recording
     >>> recorder = Recorder(tempfile.mkdtemp())
@@ -293,8 +275,6 @@ def _models(messages: Iterable[RecordedMessage], iteration: int) -> dict[int, li
 def weightings(row_counts: Sequence[float | None], how: str) -> list[tuple[Array, str]]:
     """Return weights of models and ``how`` they are got: those that were told, if all were and they differ, and equal.
 
-    Examples
-    --------
     >>> [(weights.tolist(), how) for weights, how in weightings([1.0, 3.0], "by rows")]
     [([1.0, 3.0], 'by rows'), ([1.0, 1.0], 'with equal weights')]
     """

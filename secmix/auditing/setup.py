@@ -119,12 +119,8 @@ def build_setup(
 ) -> SumSetup | CollaborationSetup:
     """Build the parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
 
-    ``ready`` holds rows by their :func:`data_key`, and gets those that are new.
-
-    Raises
-    ------
-    SecmixError
-        If a part does not exist, a setting is wrong, or the parts do not fit each other.
+    ``ready`` holds rows by their :func:`data_key`, and gets those that are new. Raises SecmixError if a part does not
+    exist, a setting is wrong, or the parts do not fit each other.
     """
     check_network_size(cell)
     _check_limit(cell)
@@ -211,10 +207,7 @@ def _only_for_collaborations(cell: Scenario) -> None:
 def check_network_size(cell: Scenario) -> None:
     """Check before it is built whether the graph alone fits the memory that messages may take.
 
-    Raises
-    ------
-    NetworkError
-        If it does not.
+    Raises NetworkError if it does not.
     """
     spec = cell.network
     n, pairs = spec.nodes, spec.nodes * (spec.nodes - 1) / 2
@@ -315,10 +308,7 @@ def _build(group: str, name: str, settings: Mapping[str, Any], table: str) -> An
 def rows_of_nodes(cell: Scenario, owners: Sequence[str]) -> tuple[Ints, ...]:
     """Return which rows are each node's: those of the group of its name, or else groups in the order of the rows.
 
-    Raises
-    ------
-    DataError
-        If there is not one group for each node.
+    Raises DataError if there is not one group for each node.
     """
     named = list(dict.fromkeys(owners))
     wanted = cell.network.names or named

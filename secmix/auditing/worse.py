@@ -20,8 +20,6 @@ _KNOWN = ("no more than the output itself reveals", "bounded by noise", "partly 
 def is_worse(old: Verdict, new: Verdict) -> bool:
     """Say whether a verdict is worse than one before; what an audit says nothing against is not.
 
-    Examples
-    --------
     >>> is_worse("holds", "inconclusive"), is_worse("violated", "inconclusive"), is_worse("not asked", "holds")
     (True, False, False)
     """
@@ -69,8 +67,6 @@ def breaks_sooner(old: Robustness, new: Robustness) -> bool:
 def differ(old: float | None, new: float | None) -> bool:
     """Say whether two errors that a search found differ by more than its luck; None is without bound.
 
-    Examples
-    --------
     >>> differ(0.2, 0.205), differ(0.2, 0.22), differ(2e-16, 5e-16), differ(0.2, None)
     (False, True, False, True)
     """

@@ -41,10 +41,7 @@ def changed_scenario(cell: Scenario, change: Mapping[str, Any]) -> Scenario:
 def changed_setup(cell: Scenario, setup: SumSetup, change: Mapping[str, Any]) -> tuple[Scenario, SumSetup]:
     """Return the changed cell and its parts; those that do not change are the very objects of ``setup``.
 
-    Raises
-    ------
-    SecmixError
-        If the change does not fit the rest.
+    Raises SecmixError if the change does not fit the rest.
     """
     changed = changed_scenario(cell, change)
     network = build_network(changed.network) if "network" in change else setup.network

@@ -183,8 +183,6 @@ def _judged(exposure: Exposure, need: int | None, *, costs: bool) -> tuple[Verdi
 def parsed_costs(text: str) -> dict[Agent, float]:
     """Parse costs as the command line takes them.
 
-    Examples
-    --------
     >>> parsed_costs("0=2, 3-1=1.5, server=9, A=4")
     {0: 2.0, (1, 3): 1.5, -1: 9.0, 'A': 4.0}
     """

@@ -250,8 +250,6 @@ def _owners_named(weakest: NodeCoalition) -> str:
 def named(nodes: Collection[int]) -> str:
     """Name nodes in words, the server among them.
 
-    Examples
-    --------
     >>> named([1, 3, 4]), named([-1]), named([-1, 2])
     ('Nodes 1, 3 and 4', 'The server', 'The server and node 2')
     """
@@ -270,8 +268,6 @@ def listed(colluders: Iterable[int]) -> str:
 def read(text: str) -> list[int]:
     """Read the coalition that ``listed`` wrote.
 
-    Examples
-    --------
     >>> read("1,3"), read("server"), read("nobody")
     ([1, 3], [-1], [])
     """

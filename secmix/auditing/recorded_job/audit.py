@@ -32,60 +32,29 @@ _NAMED = 6
 
 @dataclass(frozen=True)
 class Learned:
-    """Knowledge of one party about one client.
-
-    Attributes
-    ----------
-    client, party : str
-    reads : list of str
-        Kinds of messages that it reads, with how many and how long.
-    knows : list of str
-        What follows from them.
-    rows : int
-        How many rows of the client it knows.
-    """
+    """Knowledge of one party about one client."""
 
     client: str
     party: str
-    reads: list[str]
-    knows: list[str]
-    rows: int = 0
+    reads: list[str]  # kinds of messages that it reads, with how many and how long
+    knows: list[str]  # what follows from them
+    rows: int = 0  # how many rows of the client it knows
 
 
 @dataclass(frozen=True)
 class JobAudit:
-    """Result of auditing a recorded job.
+    """Result of auditing a recorded job."""
 
-    Attributes
-    ----------
-    verdict : {"violated", "inconclusive"}
-        Whether a control did not act, or a row follows from messages.
-    controls : list of Control
-        Violated ones first.
-    learned : list of Learned
-        For each client: the server, each other client, a listener.
-    rows : list of JobRow
-    all_failed : bool
-        Whether no client sent anything but errors.
-    remarks : list of str
-        What else is to be known of this run.
-    not_said : tuple of str
-        What one run cannot show.
-    spent : list of RecordedSpending
-        What each client spent of epsilon, on its configuration's word.
-    last : LastArrays
-        What the public gets, as far as the recording has it.
-    """
-
-    verdict: Literal["violated", "inconclusive"]
-    controls: list[Control]
-    learned: list[Learned]
+    verdict: Literal["violated", "inconclusive"]  # whether a control did not act, or a row follows from messages
+    controls: list[Control]  # violated ones first
+    learned: list[Learned]  # for each client: the server, each other client, a listener
     rows: list[JobRow]
-    all_failed: bool
-    remarks: list[str]
-    not_said: tuple[str, ...] = NOT_SAID
+    all_failed: bool  # whether no client sent anything but errors
+    remarks: list[str]  # what else is to be known of this run
+    not_said: tuple[str, ...] = NOT_SAID  # what one run cannot show
+    # what each client spent of epsilon, on its configuration's word
     spent: list[RecordedSpending] = field(default_factory=list)
-    last: LastArrays = field(default_factory=LastArrays)
+    last: LastArrays = field(default_factory=LastArrays)  # what the public gets, as far as the recording has it
 
 
 def audit_job(job: JobRecording, stated: StatedClaim | None = None) -> JobAudit:

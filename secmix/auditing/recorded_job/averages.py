@@ -15,12 +15,7 @@ from secmix.recording.nvflare.ends import JobMessage, JobRecording
 def averaged(job: JobRecording) -> tuple[str, tuple[str, ...], str] | None:
     """Find a round whose next model is an average of what clients sent to the server.
 
-    Returns
-    -------
-    round : str
-    clients : tuple of str
-    how : str
-        By which weights.
+    Returns the round, the clients, and by which weights.
     """
     for task in dict.fromkeys(m.task for m in job.messages):
         tags = list(dict.fromkeys(m.tag for m in job.messages if m.task == task and not m.reply))

@@ -24,28 +24,14 @@ Outcome = Literal["in force", "violated", "unclear"]
 
 @dataclass(frozen=True)
 class Control:
-    """One configured filter of one participant, and what it did.
+    """One configured filter of one participant, and what it did."""
 
-    Attributes
-    ----------
-    participants : tuple of str
-        Who has it in its configuration, and saw it do the same.
-    name : str
-        Its class.
-    keys : tuple of str
-        Tasks and directions that it is configured for, "train/out".
-    source : {"job", "site"}
-    calls, changed : int
-        Messages that passed it, and those of them that it changed.
-    outcome : {"in force", "violated", "unclear"}
-    how : str
-    """
-
-    participants: tuple[str, ...]
-    name: str
+    participants: tuple[str, ...]  # who has it in its configuration, and saw it do the same
+    name: str  # its class
     chain: str
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # tasks and directions that it is configured for, "train/out"
     source: str
+    # calls, changed: messages that passed it, and those of them that it changed
     calls: int
     changed: int
     outcome: Outcome

@@ -18,11 +18,7 @@ def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
     """Find arrays that a client sent and that a third participant got, number by number, from who had got them.
 
     Arrays of one number or of equal ones are left out, and those that the third sent itself or had got already.
-
-    Returns
-    -------
-    dict of (client, receiver) to list of str
-        In which tasks.
+    Returns in which tasks, by client and receiver.
     """
     origins: dict[str, set[str]] = defaultdict(set)  # of an array: the clients that sent it and had not got it
     holders: dict[str, set[str]] = defaultdict(set)  # who got it so far

@@ -24,23 +24,12 @@ _MOST = 1000  # rows of one client and one kind that are listed one by one
 
 @dataclass(frozen=True)
 class JobRow:
-    """A row of a client that follows from messages, and who gets these messages.
-
-    Attributes
-    ----------
-    client : str
-    known_to : tuple of str
-        Receivers of the messages.
-    row : (d,) array
-    error : float
-        How far it may be off for rounding.
-    how : str
-    """
+    """A row of a client that follows from messages, and who gets these messages."""
 
     client: str
-    known_to: tuple[str, ...]
-    row: Array = field(repr=False)
-    error: float
+    known_to: tuple[str, ...]  # receivers of the messages
+    row: Array = field(repr=False)  # (d,)
+    error: float  # how far it may be off for rounding
     how: str
 
 

@@ -27,36 +27,21 @@ Outcome = tuple[str, float | None, Array]
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors that attacks make in one protocol.
+    """Errors that attacks make in one protocol."""
 
-    Attributes
-    ----------
-    push : callable
-        ``push(colluders)``: the worst error of so many colluders, fewer than half of the nodes.
-    outcomes : callable
-        ``outcomes()``: the damage of each attack of the cell's own colluders.
-    is_proven : callable
-        ``is_proven(point)``: whether a theorem bounds the error with so many colluders.
-    spread, outcome : str
-        Unit of errors of the aggregate, and quantity of errors of the outcome.
-    majority : str
-        Why half of the nodes can do anything.
-    doubt : str
-        A doubt that precedes the reason of the verdict.
-    remark : callable
-        ``remark(broken)``: a remark to add, given the least number that broke it.
-    spent : callable
-        ``spent()``: what the searches spent and left, in words, once all errors are measured.
-    """
-
+    # ``push(colluders)``: the worst error of so many colluders, fewer than half of the nodes
     push: Callable[[int], Push]
-    outcomes: Callable[[], Iterable[Outcome]]
+    outcomes: Callable[[], Iterable[Outcome]]  # ``outcomes()``: the damage of each attack of the cell's own colluders
+    # ``is_proven(point)``: whether a theorem bounds the error with so many colluders
     is_proven: Callable[[RobustnessPoint], bool]
+    # spread, outcome: unit of errors of the aggregate, and quantity of errors of the outcome
     spread: str
     outcome: str
-    majority: str
-    doubt: str = ""
+    majority: str  # why half of the nodes can do anything
+    doubt: str = ""  # a doubt that precedes the reason of the verdict
+    # ``remark(broken)``: a remark to add, given the least number that broke it
     remark: Callable[[int | None], str] = lambda broken: ""
+    # ``spent()``: what the searches spent and left, in words, once all errors are measured
     spent: Callable[[], str] = lambda: ""
 
 

@@ -17,8 +17,6 @@ from secmix.protocols.interfaces import SumTraits
 def proven_protocol(protocol: Any) -> bool:
     """Check whether ``protocol`` is of a class of ours with theorems, without methods of its own.
 
-    Examples
-    --------
     >>> class Mine(RobustServer):
     ...     pass
     >>> proven_protocol(RobustServer()), proven_protocol(Mine())
@@ -34,8 +32,6 @@ def proven_protocol(protocol: Any) -> bool:
 def withstood(protocol: Any, n: int) -> int:
     """Count the colluders of n nodes for which a theorem bounds the error of a sum; 0 if none applies.
 
-    Examples
-    --------
     >>> withstood(RobustServer("trimmed_mean", f=2), 9), withstood(RobustServer(lambda messages, f: messages[0]), 9)
     (2, 0)
     """

@@ -23,24 +23,12 @@ STEPS = 2_000_000
 
 @dataclass(frozen=True)
 class Branched:
-    """Results of branch and bound, node by node.
+    """Results of branch and bound, node by node."""
 
-    Attributes
-    ----------
-    cost : (q,) float
-        Cost of the cheapest boundary; infinite if no boundary is within the limit.
-    proved : (q,) bool
-        Whether the search was exhaustive.
-    boundaries : list of frozensets
-        The cheapest boundaries; empty if more than ``_LARGE`` nodes were asked about.
-    steps : int
-        Total number of steps of all searches.
-    """
-
-    cost: Array
-    proved: np.ndarray
-    boundaries: list[frozenset[int]]
-    steps: int
+    cost: Array  # (q,) float: cost of the cheapest boundary; infinite if no boundary is within the limit
+    proved: np.ndarray  # (q,) bool: whether the search was exhaustive
+    boundaries: list[frozenset[int]]  # the cheapest boundaries; empty if more than ``_LARGE`` nodes were asked about
+    steps: int  # total number of steps of all searches
 
 
 def component(graph: Network, node: int, removed: frozenset[int]) -> frozenset[int]:

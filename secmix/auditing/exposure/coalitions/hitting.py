@@ -21,24 +21,13 @@ _MOST_GUARDS = 400  # more make the hitting set search slow; what was proved by 
 
 @dataclass(frozen=True)
 class Searched:
-    """Result of a search by guards.
+    """Result of a search by guards."""
 
-    Attributes
-    ----------
-    choice : frozenset or None
-        The cheapest choice that exposes the node; None if no choice up to the limit does, or if that is undecided.
-    at_least : float
-        Nothing cheaper than this exposes the node; infinite if no choice does.
-    guards : tuple of frozensets
-        Enough guards to prove ``at_least``.
-    stuck : str
-        Why the search could not finish; empty if it did.
-    """
-
+    # the cheapest choice that exposes the node; None if no choice up to the limit does, or if that is undecided
     choice: Choice | None
-    at_least: float
-    guards: tuple[Choice, ...]
-    stuck: str = ""
+    at_least: float  # nothing cheaper than this exposes the node; infinite if no choice does
+    guards: tuple[Choice, ...]  # enough guards to prove ``at_least``
+    stuck: str = ""  # why the search could not finish; empty if it did
 
 
 def search(
@@ -49,14 +38,8 @@ def search(
 ) -> Searched:
     """Find the cheapest choice of agents that exposes a node, with guards that prove it.
 
-    Parameters
-    ----------
-    costs : mapping from agent to cost above 0
-        The agents that may be chosen.
-    exposes : callable
-        Whether a choice exposes the node; None if that is unknown.
-    known : sequence of frozensets
-        Guards that are known beforehand.
+    ``costs``, mapping from agent to cost above 0: the agents that may be chosen; ``exposes``: whether a choice exposes
+    the node; None if that is unknown; ``known``: guards that are known beforehand.
     """
     agents = sorted(costs, key=lambda agent: (-costs[agent], str(agent)))
     guards = list(dict.fromkeys(known))
@@ -106,8 +89,6 @@ def _grown(choice: Choice, agents: Sequence[Agent], exposes: Callable[[Choice], 
 def least_hitting_set(guards: Sequence[Choice], costs: Mapping[Agent, float], limit: float) -> Choice | None:
     """Find the cheapest set of agents that meets every guard; None if none costs at most ``limit``.
 
-    Examples
-    --------
     >>> guards = [frozenset({1, 2}), frozenset({2, 3}), frozenset({4})]
     >>> sorted(least_hitting_set(guards, {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, 3))
     [2, 4]
@@ -138,8 +119,6 @@ def least_hitting_set(guards: Sequence[Choice], costs: Mapping[Agent, float], li
 def fewest(guards: Sequence[Choice], costs: Mapping[Agent, float], bound: float) -> tuple[Choice, ...]:
     """Reduce ``guards`` to as few as still prove that nothing cheaper than ``bound`` meets them all.
 
-    Examples
-    --------
     >>> fewest([frozenset({1}), frozenset({1, 2}), frozenset({3})], {1: 1.0, 2: 1.0, 3: 1.0}, 2.0)
     (frozenset({1}), frozenset({3}))
     """

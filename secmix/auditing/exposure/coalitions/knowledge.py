@@ -26,25 +26,14 @@ _FULL = 1 - 1e-6
 
 @dataclass(frozen=True)
 class CoalitionKnowledge:
-    """Sums of honest inputs that are known.
-
-    Attributes
-    ----------
-    projector : (N, N)
-        Projector onto the known combinations, in the columns of inputs that are not known outright.
-    columns : (N,) int
-        The columns of inputs that ``projector`` has; column j is of node j mod n.
-    outright : frozenset of int
-        Nodes whose input is known outright.
-    strange : bool
-        Whether some known messages are not linear: more may then be known.
-    """
+    """Sums of honest inputs that are known."""
 
     n: int
+    # (N, N): projector onto the known combinations, in the columns of inputs that are not known outright
     projector: Array
-    columns: np.ndarray
-    outright: frozenset[int]
-    strange: bool
+    columns: np.ndarray  # (N,): the columns of inputs that ``projector`` has; column j is of node j mod n
+    outright: frozenset[int]  # nodes whose input is known outright
+    strange: bool  # whether some known messages are not linear: more may then be known
 
     def exposed(self) -> frozenset[int]:
         """Collect the nodes of which a vector, or a combination of vectors of their own, is known."""

@@ -30,47 +30,24 @@ _OUTRIGHT = 1e-12  # largest other coefficient of a message that is an input or 
 
 @dataclass(frozen=True)
 class HeldMessages:
-    """Messages that one agent knows.
+    """Messages that one agent knows."""
 
-    Attributes
-    ----------
-    outright : (columns,) bool
-        Inputs and masks that it knows outright.
-    rest : (F, columns)
-        R factor of its other messages.
-    strange : bool
-        Whether some messages are not linear in inputs and masks: the agent may then know more than this.
-    """
-
-    outright: np.ndarray
-    rest: Array
-    strange: bool
+    outright: np.ndarray  # (columns,) bool: inputs and masks that it knows outright
+    rest: Array  # (F, columns): R factor of its other messages
+    strange: bool  # whether some messages are not linear in inputs and masks: the agent may then know more than this
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """Messages that every agent knows after one averaging, or after several that share their masks.
-
-    Attributes
-    ----------
-    n : int
-    inputs : int
-        Columns of inputs, n an averaging; masks follow.
-    table : (F, columns)
-        Everything that was sent or held.
-    strange : (F,) bool
-        Rows that are not linear in inputs and masks.
-    rows : dict of Agent -> (f,) int
-        Rows of ``table`` that nodes, the server (if there is one) and unencrypted lines know.
-    unmet_premises : tuple of str
-        Why an agent may know more than its messages say; nothing is proven about such a protocol.
-    """
+    """Messages that every agent knows after one averaging, or after several that share their masks."""
 
     n: int
-    inputs: int
-    table: Array
-    strange: np.ndarray
+    inputs: int  # columns of inputs, n an averaging; masks follow
+    table: Array  # (F, columns): everything that was sent or held
+    strange: np.ndarray  # (F,) bool: rows that are not linear in inputs and masks
+    # Agent -> (f,): rows of ``table`` that nodes, the server (if there is one) and unencrypted lines know
     rows: dict[Agent, Ints]
+    # why an agent may know more than its messages say; nothing is proven about such a protocol
     unmet_premises: tuple[str, ...]
     _cache: dict[tuple[Agent, bool], HeldMessages] = field(default_factory=dict)
 
@@ -115,12 +92,8 @@ def record_messages(
 ) -> Recorded:
     """Run ``protocol`` on ``inputs``, one (runs, n, m) an averaging, together with unit inputs and unit masks.
 
-    Parameters
-    ----------
-    inputs : list of (runs, n, m)
-        Real inputs, on which the messages are compared with what the units predict. Several averagings are read
-        jointly, with ``masks`` in all of them.
-    masks : (runs, k, m), optional
+    ``inputs``, list of (runs, n, m): real inputs, on which the messages are compared with what the units predict.
+    Several averagings are read jointly, with ``masks`` in all of them. ``masks`` (runs, k, m).
     """
     modulus, grid = SumTraits.of(protocol).modulus, SumTraits.of(protocol).grid
     probed = Probed(protocol)

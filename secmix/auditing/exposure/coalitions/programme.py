@@ -39,16 +39,10 @@ def cheapest_choice(
 ) -> Programmed:
     """Find the cheapest choice of agents that leaves ``node`` in a piece of at most ``most`` rows.
 
-    Parameters
-    ----------
-    costs : mapping from agent to cost
-        Nodes, owners and lines (a, b) of the graph that may be chosen; others cannot be.
-    members : mapping from owner to nodes, optional
-    empty_boundary : bool
-        Whether the empty choice counts where the whole graph has few enough rows.
+    ``costs``, mapping from agent to cost: nodes, owners and lines (a, b) of the graph that may be chosen; others cannot
+    be; ``members``, mapping from owner to nodes; ``empty_boundary``: whether the empty choice counts where the whole
+    graph has few enough rows.
 
-    Examples
-    --------
     >>> cheapest_choice(Network.cycle(5), 0, [1] * 5, 1, dict.fromkeys(range(1, 5), 1.0)).choice == {1, 4}
     True
     """

@@ -16,40 +16,22 @@ from secmix.transcript import SERVER
 
 @dataclass(frozen=True)
 class CoalitionQuery:
-    """A protocol on a network, and the agents that an adversary may corrupt.
-
-    Attributes
-    ----------
-    protocol, network
-    inputs : list of (runs, n, m)
-        What the nodes put in, iteration by iteration; a few runs on which the probes are checked.
-    counts : tuple of int
-        Rows of each node.
-    equations : RowEquations or None
-        At level "rows"; None at level "input".
-    limit : float
-        The largest cost of a coalition that is searched for; by default each agent costs 1.
-    taps : bool
-        Whether to search for tapped lines too.
-    owners : tuple of str or None
-        The owner of each node. An owner is corrupted with all its nodes, and keeps no secret from itself.
-    costs : mapping from node, line (a, b) or owner to number above 0
-        What is not listed costs 1.
-    asked : tuple of int
-    progress : callable
-        Called with the number of finished nodes, the number of all nodes, and a description of the current step.
-    """
+    """A protocol on a network, and the agents that an adversary may corrupt."""
 
     protocol: SumProtocol
     network: Network
+    # list of (runs, n, m): what the nodes put in, iteration by iteration; a few runs on which the probes are checked
     inputs: list[Array]
-    counts: tuple[int, ...]
-    equations: RowEquations | None = None
-    limit: float = 4.0
-    taps: bool = True
+    counts: tuple[int, ...]  # rows of each node
+    equations: RowEquations | None = None  # at level "rows"; None at level "input"
+    limit: float = 4.0  # the largest cost of a coalition that is searched for; by default each agent costs 1
+    taps: bool = True  # whether to search for tapped lines too
+    # the owner of each node. An owner is corrupted with all its nodes, and keeps no secret from itself
     owners: tuple[str, ...] | None = None
+    # of nodes, lines (a, b) and owners, above 0: what is not listed costs 1
     costs: Mapping[Agent, float] = field(default_factory=dict)
     asked: tuple[int, ...] = ()
+    # called with the number of finished nodes, the number of all nodes, and a description of the current step
     progress: Progress = lambda done, total, what: None
 
     def __post_init__(self) -> None:

@@ -13,85 +13,44 @@ Status = Literal["found", "none up to the limit", "inconclusive"]
 
 @dataclass(frozen=True)
 class ProofOfLeast:
-    """Proof that nothing cheaper exposes the node.
-
-    Attributes
-    ----------
-    method : {"guards", "exhaustive search", "integer programme", "none"}
-    guards : tuple of frozensets
-        A set is a *guard* of node i if all agents outside it together do not expose i. A choice that exposes i
-        therefore meets every guard, and costs at least as much as the cheapest choice that meets them all. A reader
-        checks each guard by one test, and the cheapest choice on paper.
-    words : str
-        The method of proof, and how it was checked.
-    """
+    """Proof that nothing cheaper exposes the node."""
 
     method: Literal["guards", "exhaustive search", "integer programme", "none"]
+    # a set is a *guard* of node i if all agents outside it together do not expose i. A choice that exposes i therefore
+    # meets every guard, and costs at least as much as the cheapest choice that meets them all. A reader checks each
+    # guard by one test, and the cheapest choice on paper
     guards: tuple[frozenset[Agent], ...] = ()
-    words: str = ""
+    words: str = ""  # the method of proof, and how it was checked
 
 
 @dataclass(frozen=True)
 class Least:
-    """The cheapest choice of colluders and tapped lines that exposes one node.
+    """The cheapest choice of colluders and tapped lines that exposes one node."""
 
-    Attributes
-    ----------
-    status : {"found", "none up to the limit", "inconclusive"}
-        Inconclusive: ``nodes`` and ``lines``, if given, do expose the node, but it is only proven up to ``at_least``
-        that nothing cheaper does.
-    nodes : frozenset of int, or None if no choice is known that exposes the node
-        The server is −1. Empty: an outsider on the lines suffices.
-    lines : frozenset of (a, b)
-        Tapped lines, where lines are chosen.
-    owners : frozenset of str
-        Owners of the nodes, where owners were given.
-    cost : float or None
-    at_least : float
-        Proven: nothing costs less.
-    group : frozenset of int
-        The nodes whose sum is then known; the node alone if its own vector is known.
-    rows : int
-        Rows of the group.
-    proof : ProofOfLeast
-    reason : str
-        Why the result is inconclusive.
-    """
-
+    # inconclusive: ``nodes`` and ``lines``, if given, do expose the node, but it is only proven up to ``at_least`` that
+    # nothing cheaper does
     status: Status
-    nodes: frozenset[int] | None
+    nodes: frozenset[int] | None  # the server is −1. Empty: an outsider on the lines suffices
     cost: float | None
-    at_least: float
-    group: frozenset[int] = frozenset()
-    rows: int = 0
-    lines: frozenset[tuple[int, int]] = frozenset()
-    owners: frozenset[str] = frozenset()
+    at_least: float  # proven: nothing costs less
+    group: frozenset[int] = frozenset()  # the nodes whose sum is then known; the node alone if its own vector is known
+    rows: int = 0  # rows of the group
+    lines: frozenset[tuple[int, int]] = frozenset()  # (a, b): tapped lines, where lines are chosen
+    owners: frozenset[str] = frozenset()  # owners of the nodes, where owners were given
     proof: ProofOfLeast = ProofOfLeast("none")
-    reason: str = ""
+    reason: str = ""  # why the result is inconclusive
 
 
 @dataclass(frozen=True)
 class NodeExposure:
-    """The smallest coalition, the fewest tapped lines, and the cheapest choice of both, for one node.
-
-    Attributes
-    ----------
-    node : int
-    colluders : Least
-        Nodes (and a server) that also read every unencrypted line.
-    taps : Least or None
-        Lines alone, tapped by an outsider; None if not asked for.
-    both : Least or None
-        Nodes that read only what they send and receive, together with lines chosen one by one.
-    known : {"counted", "recovered", ""}
-        At level "rows": "counted" if the known sums are as many numbers as their rows have, "recovered" if the rows
-        were solved for.
-    """
+    """The smallest coalition, the fewest tapped lines, and the cheapest choice of both, for one node."""
 
     node: int
-    colluders: Least
-    taps: Least | None = None
-    both: Least | None = None
+    colluders: Least  # nodes (and a server) that also read every unencrypted line
+    taps: Least | None = None  # lines alone, tapped by an outsider; None if not asked for
+    both: Least | None = None  # nodes that read only what they send and receive, together with lines chosen one by one
+    # at level "rows": "counted" if the known sums are as many numbers as their rows have, "recovered" if the rows were
+    # solved for
     known: Literal["counted", "recovered", ""] = ""
 
     @property
@@ -122,30 +81,16 @@ class NodeExposure:
 
 @dataclass(frozen=True)
 class Exposure:
-    """Smallest coalitions for every node asked about.
-
-    Attributes
-    ----------
-    level : {"input", "rows"}
-    most_rows : int or None
-        At level "rows": the number of rows that known sums over all iterations can determine, by count.
-    limit : float
-        The largest cost of a coalition that was searched for.
-    nodes : tuple of NodeExposure
-    method : str
-        The method of the search, in words.
-    notes : tuple of str
-    blurred : bool
-        Whether nodes blur their inputs: a coalition then knows the blurred inputs only.
-    """
+    """Smallest coalitions for every node asked about."""
 
     level: Literal["input", "rows"]
+    # at level "rows": the number of rows that known sums over all iterations can determine, by count
     most_rows: int | None
-    limit: float
+    limit: float  # the largest cost of a coalition that was searched for
     nodes: tuple[NodeExposure, ...]
-    method: str
+    method: str  # the method of the search, in words
     notes: tuple[str, ...] = ()
-    blurred: bool = False
+    blurred: bool = False  # whether nodes blur their inputs: a coalition then knows the blurred inputs only
 
     @property
     def least(self) -> float | None:

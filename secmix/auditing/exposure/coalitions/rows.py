@@ -22,8 +22,6 @@ _MOST_TIED = 14  # up to so many nodes that several known sums connect, all part
 class RowEquations:
     """Number of equations that one sum gives over all iterations, and number of unknowns of one row.
 
-    Examples
-    --------
     >>> RowEquations.of(features=2, components=2, iterations=1).most_rows()
     5
     """
@@ -60,10 +58,7 @@ def rows_group(
 ) -> frozenset[int] | None:
     """Find the smallest group around the node whose rows are few enough for the known sums (level "rows"), or None.
 
-    Raises
-    ------
-    Undecided
-        If several sums connect too many nodes to try all parts of them.
+    Raises Undecided if several sums connect too many nodes to try all parts of them.
     """
     if node in known.outright:
         return frozenset({node}) if counts[node] <= equations.most_rows() else None

@@ -65,9 +65,7 @@ class _Oracle:
     def group(self, choice: Choice, node: int, eavesdrops: bool) -> frozenset[int] | None:
         """Find the group of ``node`` that ``choice`` exposes; None if it exposes none.
 
-        Raises
-        ------
-        Undecided
+        Raises Undecided.
         """
         undecided = False
         for known in self.known(choice, eavesdrops):
