@@ -35,47 +35,25 @@ _HALVES = (2**8, 2**16, 2**32, 2**48)  # words within words
 
 @dataclass(frozen=True)
 class AffineReading:
-    """One way to read the numbers of a message.
-
-    Attributes
-    ----------
-    where, how : str
-    sender : int
-    values : (runs, w)
-    digits : (w,)
-        Unit of the last digit of the numbers.
-    """
+    """One way to read the numbers of a message."""
 
     where: str
     how: str
     sender: int
-    values: Array
-    digits: Array
+    values: Array  # (runs, w)
+    digits: Array  # (w,): unit of the last digit of the numbers
 
 
 @dataclass(frozen=True)
 class DirectDecoding:
-    """Share of one node's input that messages reveal.
+    """Share of one node's input that messages reveal."""
 
-    Attributes
-    ----------
-    readings : list of (AffineReading, column)
-        One for each independent number that is revealed.
-    entries : tuple of int
-        Revealed entries; empty if only a combination of several is.
-    complete : bool
-        Whether these are all varying entries.
-    error : float
-        Largest error of a number, in its standard deviations.
-    runs : int
-        Number of runs that were tested, in all of which it came out.
-    """
-
+    # list of (AffineReading, column): one for each independent number that is revealed
     readings: list[tuple[AffineReading, int]]
-    entries: tuple[int, ...]
-    complete: bool
-    error: float
-    runs: int
+    entries: tuple[int, ...]  # revealed entries; empty if only a combination of several is
+    complete: bool  # whether these are all varying entries
+    error: float  # largest error of a number, in its standard deviations
+    runs: int  # number of runs that were tested, in all of which it came out
 
 
 def readings(calls: Sequence[InstanceCall], steps: Iterable[float]) -> Iterator[AffineReading]:
@@ -150,12 +128,7 @@ def decode_directly(
 ) -> dict[int, DirectDecoding]:
     """Find what messages reveal of the inputs of ``nodes``, beyond the sum of the inputs of ``honest`` nodes.
 
-    Parameters
-    ----------
-    truth : (runs, n, m)
-    readings : iterable of AffineReading
-    fitted : int
-        Number of runs for the fit.
+    ``truth`` (runs, n, m); ``fitted``: number of runs for the fit.
     """
     if min(fitted, len(truth) - fitted) < _LEAST:
         return {}

@@ -59,24 +59,12 @@ def _smallest(taken: Sequence[Callable[[Any], Any]], other: Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Special:
-    """Inputs that are made to take a branch.
+    """Inputs that are made to take a branch."""
 
-    Attributes
-    ----------
-    level : float
-        The number that secrets are compared with.
-    side : {"at", "above", "below", "within"}
-        Side on which the special entries are.
-    entries : tuple of int
-        The special entries; the others are unchanged.
-    where : str
-        The line of the comparison.
-    """
-
-    level: float
-    side: Literal["at", "above", "below", "within"]
-    entries: tuple[int, ...]
-    where: str
+    level: float  # the number that secrets are compared with
+    side: Literal["at", "above", "below", "within"]  # side on which the special entries are
+    entries: tuple[int, ...]  # the special entries; the others are unchanged
+    where: str  # the line of the comparison
 
     def __str__(self) -> str:
         side = {"at": f"are {self.level:g}", "within": f"are within ±{abs(self.level):g}"}

@@ -28,28 +28,15 @@ _FOR_EACH = 5  # runs for each fitted number
 
 @dataclass(frozen=True)
 class Decoded:
-    """Result of one decoder of one node's input (runs, m), in runs that it was not chosen on.
+    """Result of one decoder of one node's input (runs, m), in runs that it was not chosen on."""
 
-    Attributes
-    ----------
-    where, how : str
-        The message, and the function that the decoder applies to it.
-    entry : int
-        The entry with the smallest error.
-    error : Estimate
-        Error of that entry, relative to predicting its mean, or to the permitted prediction.
-    exact : int
-        Number of runs in which all entries came out to 1e-6 of their size.
-    runs : int
-        Number of runs that judged it.
-    """
-
+    # where, how: the message, and the function that the decoder applies to it
     where: str
     how: str
-    entry: int
-    error: Estimate
-    exact: int
-    runs: int
+    entry: int  # the entry with the smallest error
+    error: Estimate  # error of that entry, relative to predicting its mean, or to the permitted prediction
+    exact: int  # number of runs in which all entries came out to 1e-6 of their size
+    runs: int  # number of runs that judged it
 
 
 @dataclass(frozen=True)
@@ -71,13 +58,8 @@ def decode(
 ) -> dict[int, Decoded]:
     """Choose the best decoder of each of ``nodes`` on the first runs, and judge it on the others.
 
-    Parameters
-    ----------
-    truth : (runs, n, m)
-    fitted : int
-        Number of runs for fitting and choosing.
-    permitted : sequence of (runs, n, m)
-        Permitted predictions: a decoder is compared with the best of them, and with the mean.
+    ``truth`` (runs, n, m); ``fitted``: number of runs for fitting and choosing; ``permitted``, sequence of (runs, n,
+    m): permitted predictions: a decoder is compared with the best of them, and with the mean.
     """
     spread = truth.std(axis=0).T  # (m, n)
     varying = spread > 1e-9 * np.maximum(np.abs(truth).max(axis=0).T, 1e-300)

@@ -24,24 +24,13 @@ KNOWN = 1 - 1e-6
 
 @dataclass(frozen=True)
 class DirectReading:
-    """The simplest decoder, applied to a protocol in use.
-
-    Attributes
-    ----------
-    case : CellContext
-    instance : ProtocolInstance
-    inputs : dict of iteration -> (n, runs, m)
-    steps : list of float
-        Moduli in which masks may vanish.
-    reasons : list of str
-        Reasons why nothing is proved.
-    """
+    """The simplest decoder, applied to a protocol in use."""
 
     case: CellContext
     instance: ProtocolInstance
-    inputs: Mapping[int, Array]
-    steps: Sequence[float]
-    reasons: Sequence[str]
+    inputs: Mapping[int, Array]  # iteration -> (n, runs, m)
+    steps: Sequence[float]  # moduli in which masks may vanish
+    reasons: Sequence[str]  # reasons why nothing is proved
 
     @property
     def nodes(self) -> list[int]:

@@ -29,19 +29,12 @@ _CODES = {"plain": 0.0, "encrypted": 1.0, "held": 2.0}
 
 @dataclass(frozen=True)
 class Feature:
-    """One feature of the messages.
+    """One feature of the messages."""
 
-    Attributes
-    ----------
-    where, how : str
-        The message, and how it is read.
-    values : (runs, m) or (runs, 1)
-        NaN if a call does not send it.
-    """
-
+    # where, how: the message, and how it is read
     where: str
     how: str
-    values: Array
+    values: Array  # (runs, m) or (runs, 1): NaN if a call does not send it
 
 
 def number_features(
@@ -49,15 +42,8 @@ def number_features(
 ) -> list[Feature]:
     """Compute all readings of the numbers; messages whose kind is in ``first`` come first.
 
-    Parameters
-    ----------
-    calls : sequence of InstanceCall
-    first : sequence of str
-        Sentences of the failed checks.
-    steps : sequence of float
-        Moduli in which masks may vanish.
-    zeros : dict of Place -> (calls, m)
-        Numbers read there when all inputs are zero.
+    ``first``: sentences of the failed checks; ``steps``: moduli in which masks may vanish; ``zeros``, dict of Place ->
+    (calls, m): numbers read there when all inputs are zero.
     """
     runs = [len(call.truth) for call in calls]
     count: dict[Place, int] = {}

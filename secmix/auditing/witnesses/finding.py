@@ -21,16 +21,9 @@ def in_all_runs(
 ) -> Finding:
     """Make the finding of a result that came out in all of ``runs``.
 
-    Parameters
-    ----------
-    about : dict
-        Fields of the finding that name its cell and node.
-    complete : bool
-        Whether all entries of the node's input came out.
-    error : (number, unit), optional
-        The largest error; by default the finding gives the share of runs, with Wilson's interval.
-    share : float
-        Share of the input's variance that came out.
+    ``about``: fields of the finding that name its cell and node; ``complete``: whether all entries of the node's input
+    came out; ``error`` (number, unit): the largest error; by default the finding gives the share of runs, with Wilson's
+    interval; ``share``: share of the input's variance that came out.
     """
     low = wilson(runs, runs)[0]
     if error is None:

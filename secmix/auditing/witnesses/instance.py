@@ -28,21 +28,13 @@ _ZEROS = 1_500  # calls on zeros
 
 @dataclass(frozen=True)
 class InstanceCall:
-    """One call, as the adversary reads it.
+    """One call, as the adversary reads it."""
 
-    Attributes
-    ----------
-    truth : (runs, n, m)
-        Inputs of the nodes.
-    rows : dict of Place -> (runs, w)
-        Numbers that the adversary reads, of any type; in single calls also those that any outsider reads.
-    frames : list of tuple
-        Metadata of the messages, in order.
-    """
-
-    truth: Array
+    truth: Array  # (runs, n, m): inputs of the nodes
+    # Place -> (runs, w): numbers that the adversary reads, of any type; in single calls also those that any
+    # outsider reads
     rows: dict[Place, NDArray[Any]]
-    frames: list[Frame]
+    frames: list[Frame]  # metadata of the messages, in order
 
 
 def truth_of(calls: Sequence[InstanceCall]) -> Array:
@@ -52,15 +44,9 @@ def truth_of(calls: Sequence[InstanceCall]) -> Array:
 
 @dataclass(frozen=True)
 class ProtocolInstance:
-    """A protocol in use, and its adversary.
+    """A protocol in use, and its adversary."""
 
-    Attributes
-    ----------
-    protocol : sum protocol
-        As it was built; every instance begins with a copy.
-    """
-
-    protocol: SumProtocol
+    protocol: SumProtocol  # as it was built; every instance begins with a copy
     network: Network
     adversary: Adversary
     seed: int
@@ -128,8 +114,6 @@ def steps_of(values: Iterable[float]) -> list[float]:
 
     Powers of two and ten are tried, and the greatest common divisor of the values.
 
-    Examples
-    --------
     >>> steps_of(3000.0 * np.random.default_rng(0).integers(-500, 500, size=60))[0]
     3000.0
     """

@@ -32,8 +32,6 @@ class Outlet(Origin):
 def written() -> Iterator[dict[Place, NDArray[Any]]]:
     """Collect the numbers in each piece of output meanwhile, (1, w), by outlet.
 
-    Examples
-    --------
     >>> with written() as rows:
     ...     print("loss", 0.25)
     loss 0.25

@@ -24,23 +24,12 @@ _CUT = 1e-10  # share of the largest singular value: above rounding, and below w
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination of entries that is known.
-
-    Attributes
-    ----------
-    node : int
-    weights : (m,)
-        Weights of its entries; the largest is 1.
-    locations : list of Place
-        The messages that it is made of, the largest weight first.
-    runs : int
-        Number of runs that confirmed it: all of them.
-    """
+    """A combination of entries that is known."""
 
     node: int
-    weights: Array
-    locations: list[Place]
-    runs: int
+    weights: Array  # (m,): weights of its entries; the largest is 1
+    locations: list[Place]  # the messages that it is made of, the largest weight first
+    runs: int  # number of runs that confirmed it: all of them
 
 
 def combinations(

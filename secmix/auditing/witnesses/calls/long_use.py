@@ -27,25 +27,13 @@ _MOST = 0.95  # share that counts as all calls: in the others an input may hardl
 
 @dataclass(frozen=True)
 class _Revealed:
-    """A match that two instances of a protocol show in the same calls.
-
-    Attributes
-    ----------
-    match : Match
-    calls : list of int
-    runs : list of Run
-        Runs of the second instance, in which nothing was fitted.
-    made : int
-        Number of calls that were made.
-    is_input : bool
-        Whether it is the input itself, without an unknown offset.
-    """
+    """A match that two instances of a protocol show in the same calls."""
 
     match: Match
     calls: list[int]
-    runs: list[Run]
-    made: int
-    is_input: bool
+    runs: list[Run]  # runs of the second instance, in which nothing was fitted
+    made: int  # number of calls that were made
+    is_input: bool  # whether it is the input itself, without an unknown offset
 
     @property
     def rank(self) -> tuple[bool, int, int, int]:

@@ -36,28 +36,15 @@ _WINDOWS = 8
 
 @dataclass(frozen=True)
 class Match:
-    """A message, or two, and the node whose input it is.
+    """A message, or two, and the node whose input it is."""
 
-    Attributes
-    ----------
-    where, other : Place or None
-        The messages.
-    how : str
-        How the numbers are read.
-    relation : {"itself", "call before", "difference", "sum", "pair"}
-    lag : int
-        Calls between the two messages.
-    begin : int
-        First entry of the input within the message.
-    node : int
-    """
-
+    # where, other: the messages
     where: Place
     other: Place | None
-    how: str
+    how: str  # how the numbers are read
     relation: str
-    lag: int
-    begin: int
+    lag: int  # calls between the two messages
+    begin: int  # first entry of the input within the message
     node: int
 
 
@@ -67,16 +54,10 @@ Fits = dict[int, tuple[float, float]]
 
 @dataclass(frozen=True)
 class _Table:
-    """One message in all runs that send it.
+    """One message in all runs that send it."""
 
-    Attributes
-    ----------
-    runs : (k,)
-    rows : (k, w)
-    """
-
-    runs: Ints
-    rows: NDArray[Any]
+    runs: Ints  # (k,)
+    rows: NDArray[Any]  # (k, w)
 
 
 def matches(
@@ -84,10 +65,7 @@ def matches(
 ) -> dict[Match, Fits]:
     """Find the messages that are an affine function of a node's input in some runs, with factor and offset.
 
-    Parameters
-    ----------
-    steps : sequence of float
-        Moduli in which masks may vanish.
+    ``steps``: moduli in which masks may vanish.
     """
     if not runs:
         return {}
@@ -156,26 +134,13 @@ def _pairs(tables: dict[Place, _Table], width: int) -> Iterator[tuple[Place, Pla
 
 @dataclass(frozen=True)
 class _Judge:
-    """Compares messages with the inputs of nodes.
+    """Compares messages with the inputs of nodes."""
 
-    Attributes
-    ----------
-    inputs : (runs, n, v)
-        The varying entries.
-    total : (runs, v)
-        Sum of the inputs of all honest nodes, which the average reveals.
-    varying : (v,)
-    width : int
-        Number of entries of an input.
-    usual : float
-        Usual spread of the entries of an input; larger signals do not count more.
-    """
-
-    inputs: Array
-    total: Array
-    varying: Ints
-    width: int
-    usual: float
+    inputs: Array  # (runs, n, v): the varying entries
+    total: Array  # (runs, v): sum of the inputs of all honest nodes, which the average reveals
+    varying: Ints  # (v,)
+    width: int  # number of entries of an input
+    usual: float  # usual spread of the entries of an input; larger signals do not count more
 
     def of(
         self,

@@ -36,19 +36,12 @@ _SIZES = (2, 3, 4, 5, 8, 10, 12, 16, 20, 24, 30, 32, 34, 48, 50, 64, 65, 100, 12
 
 @dataclass(frozen=True)
 class Pattern:
-    """A way to use a protocol.
-
-    Attributes
-    ----------
-    name : str
-    sizes : tuple of int
-        Number of runs of each call, in order.
-    hands_masks, has_channel, is_unlike : bool
-        Whether masks and a channel are passed to the protocol, and whether one node has an unusual input.
-    """
+    """A way to use a protocol."""
 
     name: str
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # number of runs of each call, in order
+    # hands_masks, has_channel, is_unlike: whether masks and a channel are passed to the protocol, and whether one node
+    # has an unusual input
     hands_masks: bool = False
     has_channel: bool = True
     is_unlike: bool = False
@@ -84,24 +77,14 @@ UNLIKE: tuple[tuple[str, Callable[[Array, Array], Array]], ...] = (
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a call.
+    """One run of a call."""
 
-    Attributes
-    ----------
-    call, size : int
-        Number of its call, and number of runs of that call.
-    inputs : (n, m)
-    rows : dict of Place -> (w,)
-        The numbers that the adversary reads.
-    special : str
-        What is unusual about a node's input; empty if nothing is.
-    """
-
+    # call, size: number of its call, and number of runs of that call
     call: int
     size: int
-    inputs: Array
-    rows: Mapping[Place, NDArray[Any]]
-    special: str = ""
+    inputs: Array  # (n, m)
+    rows: Mapping[Place, NDArray[Any]]  # Place -> (w,): the numbers that the adversary reads
+    special: str = ""  # what is unusual about a node's input; empty if nothing is
 
 
 @dataclass
@@ -120,22 +103,12 @@ class _Recorder:
 
 @dataclass(frozen=True)
 class LongUse:
-    """A protocol in long use, and the inputs of its nodes.
-
-    Attributes
-    ----------
-    instance : ProtocolInstance
-    inputs : (n, runs, m)
-    first : int
-        Iteration of the first call of a fit.
-    lines : dict of str -> line
-        Lines that send each kind of message, as far as calls were made.
-    """
+    """A protocol in long use, and the inputs of its nodes."""
 
     instance: ProtocolInstance
-    inputs: Array
-    first: int
-    lines: dict[str, Line]
+    inputs: Array  # (n, runs, m)
+    first: int  # iteration of the first call of a fit
+    lines: dict[str, Line]  # str -> line: lines that send each kind of message, as far as calls were made
 
     def runs(self, pattern: Pattern, copy: int) -> list[Run]:
         """Make all calls of one instance, up to a limit on messages, and return their runs."""

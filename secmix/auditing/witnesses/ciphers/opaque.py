@@ -32,48 +32,29 @@ _KEYS = 64  # sent numbers that are tried as keys
 
 @dataclass(frozen=True)
 class Opened:
-    """Words that follow from ciphertexts without the key.
-
-    Attributes
-    ----------
-    how : str
-    words : (runs, n, m)
-        The words; for those known relative to another word, the difference from it.
-    beside : (runs, n, m)
-        -1 if the word itself is known; otherwise the place, among n m, of the word relative to which it is known: its
-        own place if nothing is known.
-    """
+    """Words that follow from ciphertexts without the key."""
 
     how: str
-    words: Words
+    words: Words  # (runs, n, m): the words; for those known relative to another word, the difference from it
+    # (runs, n, m): -1 if the word itself is known; otherwise the place, among n m, of the word relative to which it is
+    # known: its own place if nothing is known
     beside: Words
 
 
 @dataclass
 class CipherTrial:
-    """Results of the cheap tests of one cipher.
+    """Results of the cheap tests of one cipher."""
 
-    Attributes
-    ----------
-    faults : list of str
-        Why ciphertexts may reveal more than their length; empty if no test found anything.
-    opened : Opened or None
-    tried : int
-        Number of words that were encrypted.
-    """
-
+    # why ciphertexts may reveal more than their length; empty if no test found anything
     faults: list[str] = field(default_factory=list)
     opened: Opened | None = None
-    tried: int = 0
+    tried: int = 0  # number of words that were encrypted
 
 
 def tried(cipher: Cipher, words: Words) -> CipherTrial:
     """Encrypt words (runs, n, m), and test the ciphertexts.
 
-    Raises
-    ------
-    Exception
-        Of any kind, if a function of the library fails.
+    Raises Exception: of any kind, if a function of the library fails.
     """
     sealed = [cipher.encrypt(word) for word in words.ravel().tolist()]
     passed = [parts_of(ciphertext) for ciphertext in sealed]

@@ -20,23 +20,15 @@ _CODE_SIZED = 2**16
 
 @dataclass(frozen=True)
 class PublicSeeds:
-    """The generators that a protocol makes of numbers that the adversary knows.
+    """The generators that a protocol makes of numbers that the adversary knows."""
 
-    Attributes
-    ----------
-    protocol, network, fit, seed
-        The fit that is replayed.
-    runs : sequence of Replayed
-    read : sequence of set of int
-        The integers that the adversary reads in each run.
-    """
-
+    # protocol, network, fit, seed: the fit that is replayed
     protocol: Any
     network: Network
     fit: Fit
     seed: int
     runs: Sequence[Replayed]
-    read: Sequence[set[int]]
+    read: Sequence[set[int]]  # the integers that the adversary reads in each run
     replays: dict[str, list[Replayed]] = field(default_factory=dict)
 
     def without_masks(self, single: Sequence[Relation]) -> Iterator[tuple[Relation, str]]:

@@ -30,28 +30,16 @@ _MOST_EXPANDED = 20_000  # most expansions of seeds
 
 @dataclass(frozen=True)
 class Row:
-    """One number that the adversary reads.
+    """One number that the adversary reads."""
 
-    Attributes
-    ----------
-    message, row, entry : int
-        Its place in the traced fit.
-    terms : dict of variable -> coefficient
-    modulus : number
-        Infinite if it is the sum itself, plus a public number.
-    constant : number
-        The public number.
-    values : sequence of number
-        Values in the runs that were not traced.
-    """
-
+    # message, row, entry: its place in the traced fit
     message: int
     row: int
     entry: int
-    terms: Mapping[int, Any]
-    modulus: Any
-    constant: Any
-    values: Sequence[Any]
+    terms: Mapping[int, Any]  # variable -> coefficient
+    modulus: Any  # infinite if it is the sum itself, plus a public number
+    constant: Any  # the public number
+    values: Sequence[Any]  # values in the runs that were not traced
 
     def less(self, known: Mapping[int, Sequence[Any]]) -> list[Any]:
         """Subtract the known variables from its values."""
@@ -106,22 +94,13 @@ def _constant(cell: Number, trace: Trace) -> Any:
 
 @dataclass
 class Known:
-    """The values of the variables of a trace that the adversary knows.
-
-    Attributes
-    ----------
-    values : dict of variable -> values in all runs
-    sent : dict of variable -> Row
-        Draws that are sent, and the number that sends each.
-    opened : dict of variable -> stream
-        Draws that follow from known seeds.
-    """
+    """The values of the variables of a trace that the adversary knows."""
 
     trace: Trace
     streams: Mapping[int, Stream]
-    values: dict[int, Sequence[Any]]
-    sent: dict[int, Row]
-    opened: dict[int, Stream]
+    values: dict[int, Sequence[Any]]  # variable -> values in all runs
+    sent: dict[int, Row]  # variable -> Row: draws that are sent, and the number that sends each
+    opened: dict[int, Stream]  # variable -> stream: draws that follow from known seeds
 
     @staticmethod
     def of(trace: Trace, rows: Sequence[Row], data: Mapping[int, Sequence[Any]]) -> Known:
@@ -162,29 +141,14 @@ class Known:
 
 @dataclass(frozen=True)
 class Relation:
-    """A number that depends on one node's data alone, and possibly on masks that are being tried.
-
-    Attributes
-    ----------
-    node : int
-    rows : tuple of Row
-        One number, or two of which it is the difference or sum.
-    sign : int
-        Sign of the second.
-    data : dict of variable -> coefficient
-    masks : dict of variable -> coefficient
-        Draws that remain, if masks are being tried.
-    shared : dict of variable -> coefficient
-        Terms that both rows have in common.
-    values : list of number
-    """
+    """A number that depends on one node's data alone, and possibly on masks that are being tried."""
 
     node: int
-    rows: tuple[Row, ...]
-    sign: int
-    data: Mapping[int, Any]
-    masks: Mapping[int, Any]
-    shared: Mapping[int, Any]
+    rows: tuple[Row, ...]  # one number, or two of which it is the difference or sum
+    sign: int  # sign of the second
+    data: Mapping[int, Any]  # variable -> coefficient
+    masks: Mapping[int, Any]  # variable -> coefficient: draws that remain, if masks are being tried
+    shared: Mapping[int, Any]  # variable -> coefficient: terms that both rows have in common
     values: list[Any]
 
     @property

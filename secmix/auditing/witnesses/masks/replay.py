@@ -23,19 +23,11 @@ from secmix.transcript import Block, Channel
 
 @dataclass
 class Replayed:
-    """One replayed fit.
+    """One replayed fit."""
 
-    Attributes
-    ----------
-    inputs : list of (1, n, m)
-        Inputs of each call.
-    payloads : dict of message -> (rows, 1, m)
-    seeds : list of (call, line, maker, numbers)
-        What generators were made of, and by which class or function.
-    """
-
-    inputs: list[Array]
-    payloads: dict[int, Any] = field(default_factory=dict)
+    inputs: list[Array]  # list of (1, n, m): inputs of each call
+    payloads: dict[int, Any] = field(default_factory=dict)  # message -> (rows, 1, m)
+    # list of (call, line, maker, numbers): what generators were made of, and by which class or function
     seeds: list[tuple[int, Place, str, tuple[int, ...]]] = field(default_factory=list)
 
 

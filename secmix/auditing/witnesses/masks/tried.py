@@ -45,19 +45,10 @@ _WORDS = 2**64
 
 @dataclass(frozen=True)
 class Guess:
-    """A short seed: what it hangs on, and the streams that follow from it.
+    """A short seed: what it hangs on, and the streams that follow from it."""
 
-    Attributes
-    ----------
-    seed : Seed
-        A draw, or bytes.
-    values : int
-        Number of values of the seed.
-    streams : tuple of Stream
-    """
-
-    seed: Seed
-    values: int
+    seed: Seed  # a draw, or bytes
+    values: int  # number of values of the seed
     streams: tuple[Stream, ...]
 
     @property
@@ -113,16 +104,11 @@ def guesses(known: Known) -> list[Guess]:
 
 @dataclass(frozen=True)
 class Tables:
-    """Masks with the values of a seed that are tried, computed once for all streams that are made alike.
-
-    Attributes
-    ----------
-    known : Known
-    actual : dict of variable -> values in all runs
-        The seeds of the runs, of which those that are too long to be tried are sampled around.
-    """
+    """Masks with the values of a seed that are tried, computed once for all streams that are made alike."""
 
     known: Known
+    # variable -> values in all runs: the seeds of the runs, of which those that are too long to be tried are
+    # sampled around
     actual: Mapping[int, Sequence[Any]]
     cache: dict[Any, list[Array]] = field(default_factory=dict)
 

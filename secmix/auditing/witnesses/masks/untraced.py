@@ -42,20 +42,11 @@ Seeds = list[tuple[Line, str, Numbers]]
 
 @dataclass(frozen=True)
 class ShortSeed:
-    """A number of few bits that generators are made of.
+    """A number of few bits that generators are made of."""
 
-    Attributes
-    ----------
-    values : tuple of int
-        In each recorded call.
-    at : (int, int)
-        The first generator of a call that is made of it, and which of its numbers it is.
-    line, maker : Line, str
-        Where and by which class or function the first generator is made.
-    """
-
-    values: Numbers
-    at: tuple[int, int]
+    values: Numbers  # in each recorded call
+    at: tuple[int, int]  # the first generator of a call that is made of it, and which of its numbers it is
+    # line, maker: where and by which class or function the first generator is made
     line: Line
     maker: str
 
@@ -228,8 +219,6 @@ class UntracedSeeds:
 def short_seeds(calls: Sequence[Seeds]) -> list[ShortSeed]:
     """Find the numbers of few bits that vary from call to call, alone in what a generator is made of.
 
-    Examples
-    --------
     >>> short_seeds([[(None, "default_rng", (7, 0))], [(None, "default_rng", (9, 0))]])[0].bits
     4
     """
