@@ -175,10 +175,7 @@ def _robustness(case: CellContext) -> tuple[Robustness | None, bool]:
 def revealed(cell: Scenario, setup: SumSetup, seeds: Seeds) -> list[int]:
     """Return the nodes whose data are known by the evidence that ``cell`` asks for; the others may be doubtful.
 
-    Raises
-    ------
-    SecmixError
-        If an evidence fails: it might have revealed somebody.
+    Raises SecmixError if an evidence fails: it might have revealed somebody.
     """
     case = unchecked(cell, setup, seeds)
     nodes = _judged(case, _gathered(case, None)).nodes
