@@ -55,10 +55,7 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float,
 def check_memory(cell: Scenario, setup: SumSetup) -> None:
     """Check from the sizes alone, before anything runs, whether the fewest runs of a sum fit into ``memory_limit``.
 
-    Raises
-    ------
-    DataError
-        If they do not, with the number of columns and the limit that would do.
+    Raises DataError if they do not, with the number of columns and the limit that would do.
     """
     share = 1 - _BLOCKS * cell.message_limit / cell.memory_limit  # what messages leave
     d, room = setup.rows.shape[1], share * cell.memory_limit
@@ -118,8 +115,6 @@ def _of_a_run(summed: int) -> float:
 def in_words(estimates: Sequence[CostEstimate], workers: int = 1) -> str:
     """Describe estimates of cells in words.
 
-    Examples
-    --------
     >>> in_words([CostEstimate(10.0, 300.0), CostEstimate(150.0, 5000.0)])
     'roughly 3 min on one processor and up to 4.9 GiB of memory, by its sizes and a trial'
     >>> in_words([CostEstimate(10.0, 300.0)] * 4, workers=2)

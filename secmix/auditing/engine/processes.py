@@ -130,12 +130,8 @@ class Workers:
         """Yield the place and the answer of each task as they arrive; call ``progress`` with a place and a report.
 
         If the process of a task dies, its answer is ``Lost``, and another process replaces it. After the deadline this
-        is the answer to all remaining tasks.
-
-        Raises
-        ------
-        SecmixError
-            If a process dies before it begins. Errors of ``work`` in a process are raised here.
+        is the answer to all remaining tasks. Raises SecmixError if a process dies before it begins. Errors of ``work``
+        in a process are raised here.
         """
         while busy := {w.pipe: w for w in self._workers if w.task is not None}:
             ended = {w.process.sentinel: w for w in busy.values()}

@@ -42,10 +42,8 @@ def report_folder(out: Path, cell: int | None) -> Path:
 def taken(folder: Path | None) -> Iterator[None]:
     """Hold ``folder`` for this audit alone; make it if need be, and remove it again if it stays empty.
 
-    Raises
-    ------
-    SecmixError
-        If it cannot be written, or another audit writes into it; if the disk fills up or goes away in the middle.
+    Raises SecmixError if it cannot be written, or another audit writes into it; if the disk fills up or goes away in
+    the middle.
     """
     if folder is None:
         yield
@@ -65,10 +63,7 @@ def taken(folder: Path | None) -> Iterator[None]:
 def cell_cache(folder: Path) -> Path:
     """Return where the cache of an audit in ``folder`` lies.
 
-    Raises
-    ------
-    SecmixError
-        If there is something else in its place, such as a link to another folder.
+    Raises SecmixError if there is something else in its place, such as a link to another folder.
     """
     place = folder / KEPT
     with suppress(FileNotFoundError):

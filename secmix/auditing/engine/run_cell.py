@@ -127,12 +127,8 @@ def try_out(
 ) -> CostEstimate:
     """Build what the cell names and run it once, in small, so that parts that do not fit together fail here.
 
-    Returns a rough estimate of the whole cell. ``prepared`` has rows read before, as in :func:`build_setup`.
-
-    Raises
-    ------
-    SecmixError
-        If it cannot be run.
+    Returns a rough estimate of the whole cell. ``prepared`` has rows read before, as in :func:`build_setup`. Raises
+    SecmixError if it cannot be run.
     """
     with code_allowed(allow_code), unrelated():
         setup = build_setup(cell, _new(ready_parts), prepared)

@@ -48,12 +48,7 @@ def run_cells(
     stored in ``store`` and read back when the same audit starts again. Stored cells are identified by all that
     determines them, including the source of a user's own parts, and are read only if this user stored them.
     ``meanwhile`` is called once while other processes run the cells, if they do. After ``deadline`` (as of
-    ``time.time``) nothing new starts.
-
-    Raises
-    ------
-    SecmixError
-        If a scenario cannot be run, or a worker process dies.
+    ``time.time``) nothing new starts. Raises SecmixError if a scenario cannot be run, or a worker process dies.
     """
     proof.forget()
     notify: Progress = progress or (lambda done, total, what: None)
