@@ -37,33 +37,20 @@ ENOUGH = 60
 
 @dataclass(frozen=True)
 class CollaborationObservation(Observation):
-    """The runs of a collaboration; if their messages differ, those of the largest group.
+    """The runs of a collaboration; if their messages differ, those of the largest group."""
 
-    Attributes
-    ----------
-    output : (runs, p) or None
-        The result that the adversary legitimately ends with, as a participant or because it is the same for all.
-    view, rows_by_node : View, list of (runs, N_i, d)
-        View and rows of the first runs, for reconstructions.
-    runs : int
-        Number of runs of this group.
-    metadata : list of tuple
-        Metadata of the messages in each of these runs; empty if the adversary is blind to it.
-    others : tuple of CollaborationObservation
-        The smaller groups, the largest first.
-    same_in : int
-        Number of calls on other rows in which all that the adversary reads was bit-identical; 0 if it was not.
-    few_alike : str
-        Why decoders may miss what some runs show: too few of them are alike; empty if nothing is missed so.
-    """
-
+    # (runs, p) or None: the result that the adversary legitimately ends with, as a participant or because it is the
+    # same for all
     output: Array | None
+    # view, rows_by_node: View, list of (runs, N_i, d): view and rows of the first runs, for reconstructions
     view: View
     rows_by_node: list[Array]
-    runs: int
-    metadata: list[Frame]
-    others: tuple[CollaborationObservation, ...] = ()
+    runs: int  # number of runs of this group
+    metadata: list[Frame]  # metadata of the messages in each of these runs; empty if the adversary is blind to it
+    others: tuple[CollaborationObservation, ...] = ()  # the smaller groups, the largest first
+    # number of calls on other rows in which all that the adversary reads was bit-identical; 0 if it was not
     same_in: int = 0
+    # why decoders may miss what some runs show: too few of them are alike; empty if nothing is missed so
     few_alike: str = ""
 
     @property

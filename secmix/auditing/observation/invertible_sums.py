@@ -23,28 +23,16 @@ class InvertibleSums:
     """Known sums over several nodes, in the first runs, with the parameters that they are functions of.
 
     They are of as many runs as fit into a block, and of fewer if there are very many rows.
-
-    Attributes
-    ----------
-    members : tuple of int
-        The nodes whose vectors are summed.
-    values : (runs, T, m)
-        Their sums, iteration by iteration.
-    parameters : list of Mixture, length T
-        θ^0 … θ^{T−1}, each with leading axis runs.
-    error : (runs, T)
-        Error of the sums, one standard deviation, relative to the largest entry in a run. It is measured against what
-        the rows give under ``parameters`` if that nearly holds (up to rounding, finite masks and small differences
-        between nodes), otherwise against what was summed. No error is more than four times that.
-    rows : (runs, h, d)
-        The rows behind the sums, to judge a solution.
     """
 
-    members: tuple[int, ...]
-    values: Array
-    parameters: list[Mixture]
+    members: tuple[int, ...]  # the nodes whose vectors are summed
+    values: Array  # (runs, T, m): their sums, iteration by iteration
+    parameters: list[Mixture]  # θ^0 … θ^{T−1}, each with leading axis runs
+    # (runs, T): error of the sums, one standard deviation, relative to the largest entry in a run. It is measured
+    # against what the rows give under ``parameters`` if that nearly holds (up to rounding, finite masks and small
+    # differences between nodes), otherwise against what was summed. No error is more than four times that
     error: Array
-    rows: Array
+    rows: Array  # (runs, h, d): the rows behind the sums, to judge a solution
 
 
 def known_sums(

@@ -13,17 +13,11 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of one or several runs.
+    """Lines of one or several runs."""
 
-    Attributes
-    ----------
-    used : frozenset of (a, b)
-        Lines that carry messages.
-    read : frozenset of (a, b)
-        Lines with at least one message that the adversary reads, including encrypted lines that end at its nodes.
-    """
-
-    used: frozenset[Pair] = frozenset()
+    used: frozenset[Pair] = frozenset()  # (a, b): lines that carry messages
+    # (a, b): lines with at least one message that the adversary reads, including encrypted lines that end
+    # at its nodes
     read: frozenset[Pair] = frozenset()
 
 

@@ -10,23 +10,13 @@ from secmix.auditing.observation.lines import Lines
 
 @dataclass(frozen=True)
 class Observation:
-    """Observation of a cell's runs by its adversary.
+    """Observation of a cell's runs by its adversary."""
 
-    Attributes
-    ----------
-    rows : dict of node -> (runs, d)
-        The first row of each node asked about: the usual target.
-    features : dict of node -> dict of iteration -> (runs, p)
-        What the adversary computes from its view, for each of these nodes.
-    unmet_premises : list of str
-        Reasons why more may be known about every node than findings show.
-    lines : Lines
-        Lines that carry messages, and lines on which the adversary reads any.
-    """
-
-    rows: dict[int, Array]
+    rows: dict[int, Array]  # node -> (runs, d): the first row of each node asked about: the usual target
+    # node -> iteration -> (runs, p): what the adversary computes from its view, for each of these nodes
     features: dict[int, dict[int, Array]]
-    unmet_premises: list[str]
+    unmet_premises: list[str]  # reasons why more may be known about every node than findings show
+    # lines that carry messages, and lines on which the adversary reads any
     lines: Lines = field(default_factory=Lines, kw_only=True)
 
     @property

@@ -52,48 +52,27 @@ _TOGETHER = 4 * 10**6  # summed numbers of a block: its mixtures and messages ta
 
 @dataclass(frozen=True)
 class SumObservation(Observation):
-    """The runs of a protocol that sums.
+    """The runs of a protocol that sums."""
 
-    Attributes
-    ----------
-    inputs : dict of iteration -> (n, runs, m)
-        Inputs of the sums.
-    sums : list of InvertibleSums
-        Sums over two or more honest nodes, from the first block: the input of inversion.
-    guesses : dict of node -> dict of name -> (runs, d)
-        The node's row, if it has only one, computed from the ratios of its statistics, in different ways.
-    readings : dict of iteration -> Reading
-        Readings of the first block, of messages that are linear in inputs and masks.
-    others : list of (iterations, Reading)
-        Readings of later blocks with other message schedules, of one iteration or of all jointly.
-    joint : Reading or None
-        Reading of all iterations jointly, if they share masks.
-    mask_shape : list of str
-        Doubts about the distribution of masks, which apply unless every mask was traced to its own draw.
-    unread : list of str
-        Reasons why the readings are incomplete, which apply unless there is a proof.
-    mask_size : float
-        Standard deviation of the masks, as drawn.
-    output_error : float
-        Relative error of the fitted means against pooled EM.
-    encoded : str
-        The line that encodes what is summed, if a proof shows that the readings are of these encodings.
-    numbers : int
-        Number of summed entries of a node in an iteration.
-    """
-
-    inputs: dict[int, Array]
-    sums: list[InvertibleSums]
+    inputs: dict[int, Array]  # iteration -> (n, runs, m): inputs of the sums
+    sums: list[InvertibleSums]  # sums over two or more honest nodes, from the first block: the input of inversion
+    # node -> name -> (runs, d): the node's row, if it has only one, computed from the ratios of its
+    # statistics, in different ways
     guesses: dict[int, dict[str, Array]]
+    # iteration -> Reading: readings of the first block, of messages that are linear in inputs and masks
     readings: dict[int, Reading]
+    # list of (iterations, Reading): readings of later blocks with other message schedules, of one iteration or of all
+    # jointly
     others: list[tuple[list[int], Reading]]
-    joint: Reading | None
+    joint: Reading | None  # reading of all iterations jointly, if they share masks
+    # doubts about the distribution of masks, which apply unless every mask was traced to its own draw
     mask_shape: list[str]
-    mask_size: float
-    output_error: float
+    mask_size: float  # standard deviation of the masks, as drawn
+    output_error: float  # relative error of the fitted means against pooled EM
+    # reasons why the readings are incomplete, which apply unless there is a proof
     unread: list[str] = field(default_factory=list)
-    encoded: str = ""
-    numbers: int = 0
+    encoded: str = ""  # the line that encodes what is summed, if a proof shows that the readings are of these encodings
+    numbers: int = 0  # number of summed entries of a node in an iteration
 
     @cached_property
     def counted(self) -> dict[int, tuple[int, int]]:

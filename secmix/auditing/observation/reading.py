@@ -44,26 +44,17 @@ class Reading:
 
 @dataclass
 class ProbeCache:
-    """Results of probes for the messages of an iteration, for runs with the same message schedule without probes.
-
-    Attributes
-    ----------
-    reading : Reading
-        Reading of all ``origins``; the first few of these messages reveal no more.
-    """
+    """Results of probes for the messages of an iteration, for runs with the same message schedule without probes."""
 
     origins: tuple[Origin, ...]
-    reading: Reading
+    reading: Reading  # reading of all ``origins``; the first few of these messages reveal no more
     _shorter: dict[int, GaussianView] = field(default_factory=dict)
 
     def of(self, view: View, averaging: Averaging, grid: float) -> tuple[Reading, Array]:
         """Read ``view`` by the cached probes; return the reading, and the values it is read from, (F, runs, m).
 
-        Raises
-        ------
-        ProbeMismatch
-            Unless these are the same messages in the same order, possibly without some at the end, and each equals on
-            the real data what the probes predict; a different random schedule fails here.
+        Raises ProbeMismatch: unless these are the same messages in the same order, possibly without some at the end,
+        and each equals on the real data what the probes predict; a different random schedule fails here.
         """
         runs, _, m = averaging[0].shape
         count = len(view.origins)

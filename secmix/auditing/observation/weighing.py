@@ -19,12 +19,8 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
     """Say why messages are not probed: the probes of one run would not fit into ``memory_limit``; "" if they do.
 
     A copy runs the first iteration once, without probes, which may outnumber runs by thousands. Residues are then known
-    from a proof alone; what real masks of their size leave visible would not be, so there the audit ends.
-
-    Raises
-    ------
-    SecmixError
-        If one run does not fit even without probes, or its masks are real.
+    from a proof alone; what real masks of their size leave visible would not be, so there the audit ends. Raises
+    SecmixError if one run does not fit even without probes, or its masks are real.
     """
     setup = replace(setup, protocol=deep_copy(setup.protocol), adversary=deep_copy(setup.adversary))
     rng = stream(cell.seed, "trial run")
