@@ -36,20 +36,12 @@ def target_of(name: str, values: Array) -> Target | None:
 
 @dataclass(frozen=True)
 class NodeDecoders:
-    """Linear decoders of one node's secret, from the view of each iteration and of all up to it.
-
-    Attributes
-    ----------
-    target : Target
-    features : dict of iteration -> (runs, p)
-    alone : dict of iteration -> Decoding
-    joined : dict of iteration -> Decoding
-        Decodings from all iterations up to that one, once they were asked for.
-    """
+    """Linear decoders of one node's secret, from the view of each iteration and of all up to it."""
 
     target: Target
-    features: dict[int, Array]
-    alone: dict[int, Decoding]
+    features: dict[int, Array]  # iteration -> (runs, p)
+    alone: dict[int, Decoding]  # iteration -> Decoding
+    # iteration -> Decoding: decodings from all iterations up to that one, once they were asked for
     joined: dict[int, Decoding] = field(default_factory=dict)
 
     @property

@@ -112,20 +112,9 @@ def equations_and_unknowns(
     """Count the known numbers of the sums that include ``node``, and the unknown numbers of their rows.
 
     If rows have few possible values, such as yes and no, the unknowns are the counts of each possible row, in which
-    sums are linear.
-
-    Parameters
-    ----------
-    bases : mapping from iteration to (rank, n)
-        The leaked subspace of each iteration.
-    sizes : mapping from iteration to int
-        Entries of the summed vector.
-    unknowns : sequence of int, length n
-        Number of entries of all rows of each node.
-    corrupt : frozenset of int
-    node : int
-    possible : int
-        Number of possible rows.
+    sums are linear. ``bases``, mapping from iteration to (rank, n): the leaked subspace of each iteration; ``sizes``:
+    entries of the summed vector, by iteration; ``unknowns``: number of entries of all rows of each node;
+    ``possible``: number of possible rows.
     """
     return _solved_together(bases, sizes, unknowns, corrupt, node, possible)[1:]
 
