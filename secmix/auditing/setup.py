@@ -326,10 +326,10 @@ def rows_of_nodes(cell: Scenario, owners: Sequence[str]) -> tuple[Ints, ...]:
 
 
 def _counts(cell: Scenario, rows: Array, groups: tuple[Ints, ...] | None) -> tuple[int, ...]:
-    each, nodes = cell.data.rows_per_node, cell.network.nodes
-    if each is None:
-        each = 1 if groups is None else [max(1, len(own) // 2) for own in groups]
-    counts = (each,) * nodes if isinstance(each, int) else tuple(each)
+    wanted, nodes = cell.data.rows_per_node, cell.network.nodes
+    if wanted is None:
+        wanted = 1 if groups is None else [max(1, len(own) // 2) for own in groups]
+    counts = (wanted,) * nodes if isinstance(wanted, int) else tuple(wanted)
     if len(counts) != nodes:
         raise DataError(f"[data] rows_per_node lists {len(counts)} numbers for {nodes} nodes; give one a node")
     for node, (count, own) in enumerate(zip(counts, groups or (), strict=False)):

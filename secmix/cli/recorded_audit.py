@@ -73,12 +73,12 @@ def written(
     contents: dict[Path, str] = {}
     report, page = with_accepted(report, judged), page_with_accepted(page, judged)
     plain = {**plain, "conclusion": judged.verdict, "accepted": [each.model_dump() for each in judged.accepted]}
-    for each in wanted:
-        if each == _RELEASE:
+    for kind in wanted:
+        if kind == _RELEASE:
             contents |= {out / "release.html": render(page), out / "release.json": page.to_json()}
-        elif each == "md":
+        elif kind == "md":
             contents[out / "recorded.md"] = "\n".join(markdown(report)) + "\n"
-        elif each == "html":
+        elif kind == "html":
             contents[out / "recorded.html"] = html(report)
         else:
             contents[out / "recorded.json"] = json.dumps(plain, indent=1, ensure_ascii=False) + "\n"

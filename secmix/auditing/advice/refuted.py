@@ -33,25 +33,25 @@ def with_what_the_report_says(
     pairs = zip(cells, results, strict=True)
     audited = [_Audited(cell, _unlabelled(cell), _kind(cell, given), result) for cell, result in pairs]
     advised = []
-    for one in audited:
-        trials = [_judged(trial, list(_same(one, trial, audited))) for trial in one.cell.trials]
-        repairs = one.cell.coalitions.repairs if one.cell.coalitions is not None else []
-        advised.append(one.cell.model_copy(update={"trials": trials, "advice": recommended(trials, repairs)}))
+    for own in audited:
+        trials = [_judged(trial, list(_same(own, trial, audited))) for trial in own.cell.trials]
+        repairs = own.cell.coalitions.repairs if own.cell.coalitions is not None else []
+        advised.append(own.cell.model_copy(update={"trials": trials, "advice": recommended(trials, repairs)}))
     return advised
 
 
-def _same(one: _Audited, trial: Trial, audited: Sequence[_Audited]) -> Iterator[Cell]:
-    """Yield the cells of this report that are what the trial would make of ``one``."""
+def _same(own: _Audited, trial: Trial, audited: Sequence[_Audited]) -> Iterator[Cell]:
+    """Yield the cells of this report that are what the trial would make of ``own``."""
     if not trial.change:
         return
     try:
-        wanted = _unlabelled(changed_scenario(one.scenario, trial.change))
+        wanted = _unlabelled(changed_scenario(own.scenario, trial.change))
     except SecmixError:
         return
     swapped = _installed(trial.change["protocol"]) if set(trial.change) == {"protocol"} else None
     for other in audited:
         alike = swapped is not None and other.kind is swapped and _others(other.content) == _others(wanted)
-        if other is not one and (alike or other.content == wanted):
+        if other is not own and (alike or other.content == wanted):
             yield other.cell
 
 

@@ -62,12 +62,12 @@ def _runs(case: CellContext) -> int:
 def _worst(case: CellContext, by_group: list[tuple[CellContext, Gathered]]) -> list[Finding]:
     """Return for each node and kind of finding those of the worst group, with how many runs that is of."""
     by_kind: dict[tuple[int, str], list[tuple[int, list[Finding]]]] = {}
-    for one, gathered in by_group:
+    for group_case, gathered in by_group:
         of_group: dict[tuple[int, str], list[Finding]] = {}
         for finding in gathered.findings:
             of_group.setdefault((finding.node, finding.evidence), []).append(finding)
         for key, findings in of_group.items():
-            by_kind.setdefault(key, []).append((_runs(one), findings))
+            by_kind.setdefault(key, []).append((_runs(group_case), findings))
 
     def badness(group: tuple[int, list[Finding]]) -> tuple[int, bool, float, float, int]:
         judged = [decide.of_leakage(finding, case.cell.policy) for finding in group[1]]
@@ -106,13 +106,13 @@ def notes_on_groups(case: CellContext) -> list[str]:
     return [*notes, *(_in_words(k, one, cases[0], case) for k, one in enumerate(cases[:_NAMED], 1))]
 
 
-def _in_words(place: int, one: CellContext, first: CellContext, case: CellContext) -> str:
-    assert isinstance(one.observation, CollaborationObservation)
+def _in_words(place: int, group_case: CellContext, first: CellContext, case: CellContext) -> str:
+    assert isinstance(group_case.observation, CollaborationObservation)
     assert isinstance(first.observation, CollaborationObservation)
-    counterexample = other_frames(first.observation.metadata, one.observation.metadata)
+    counterexample = other_frames(first.observation.metadata, group_case.observation.metadata)
     differs = f"; {counterexample.where} differs from that in group 1" if counterexample is not None else ""
-    findings = one.fitted.get(_FOUND, [])
+    findings = group_case.fitted.get(_FOUND, [])
     revealed = [str(i) for i in case.judged if any(f.node == i and decide.is_revealed(f) for f in findings)]
     known = f"rows of node{'s' * (len(revealed) > 1)} {', '.join(revealed)} known" if revealed else "no row known"
     judged = known if findings else "not judged, for few runs"
-    return f"group {place}: {_runs(one)} runs{differs}: {judged}"
+    return f"group {place}: {_runs(group_case)} runs{differs}: {judged}"

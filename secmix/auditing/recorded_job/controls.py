@@ -168,13 +168,13 @@ def _too_late(job: JobRecording, participant: Participant, line: Mapping[str, An
 def _svt(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
     """Judge the sparse vector technique: at most a fraction of the numbers is sent, and those with noise."""
     fraction = float(arguments.get("fraction", 1.0))
-    for each in read:
-        if each["nonzero"][0] and not each["changed"]:
-            return "violated", f"a message of {each['numbers']} numbers ({each['key']}) passed it unchanged"
-        if each["nonzero"][1] > math.ceil(fraction * each["numbers"]) or each["same"] > _BY_CHANCE * each["numbers"]:
+    for call in read:
+        if call["nonzero"][0] and not call["changed"]:
+            return "violated", f"a message of {call['numbers']} numbers ({call['key']}) passed it unchanged"
+        if call["nonzero"][1] > math.ceil(fraction * call["numbers"]) or call["same"] > _BY_CHANCE * call["numbers"]:
             return "violated", (
-                f"of {each['numbers']} numbers {each['nonzero'][1]} passed and {each['same']} of them without noise; "
-                f"its fraction is {fraction:g} ({each['key']})"
+                f"of {call['numbers']} numbers {call['nonzero'][1]} passed and {call['same']} of them without noise; "
+                f"its fraction is {fraction:g} ({call['key']})"
             )
     return _acted(read, f"let at most {fraction:g} of the numbers pass, none of them without noise")
 
@@ -182,11 +182,11 @@ def _svt(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
 def _percentile(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
     """Judge the largest percentile: small differences are zero, and none by step is above gamma."""
     gamma = float(arguments.get("gamma", 0.0))
-    for each in read:
-        if each["nonzero"][0] and each["largest"] > gamma * each["steps"] * (1 + _ROUNDING):
+    for call in read:
+        if call["nonzero"][0] and call["largest"] > gamma * call["steps"] * (1 + _ROUNDING):
             return "violated", (
-                f"a number of magnitude {each['largest']:.4g} passed it ({each['key']}); its gamma {gamma:g} times "
-                f"{each['steps']:g} steps is {gamma * each['steps']:.4g}"
+                f"a number of magnitude {call['largest']:.4g} passed it ({call['key']}); its gamma {gamma:g} times "
+                f"{call['steps']:g} steps is {gamma * call['steps']:.4g}"
             )
     return _acted(read, f"let no number above {gamma:g} by step pass")
 
@@ -224,10 +224,10 @@ def _matching(names: Any) -> Callable[[str], bool]:
 def _encryptor(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
     """Judge homomorphic encryption: arrays leave as bytes that nobody here can read."""
     layers = arguments.get("encrypt_layers") not in (None, [True]) and arguments["encrypt_layers"]
-    for each in read:
-        if not each["sealed"] or (not layers and each["sealed"] < len(each["left"])):
-            return "violated", f"{each['sealed']} of {len(each['left'])} arrays left it encrypted ({each['key']})"
-    rest = max(len(each["left"]) - each["sealed"] for each in read)
+    for call in read:
+        if not call["sealed"] or (not layers and call["sealed"] < len(call["left"])):
+            return "violated", f"{call['sealed']} of {len(call['left'])} arrays left it encrypted ({call['key']})"
+    rest = max(len(call["left"]) - call["sealed"] for call in read)
     readable = f"; {rest} other{'s' * (rest != 1)} stayed readable, as configured" if rest else ""
     return "in force", f"encrypted arrays in all of {counted(len(read))}: opaque to this adversary{readable}"
 

@@ -94,15 +94,15 @@ def configured(
     count = itertools.count()
     for chain, table in tables.items():
         for key, filters in table.items():
-            for each in filters:
-                if id(each) not in names:
-                    names[id(each)] = f"{source}-{next(count)}"
-                    listed[id(each)] = {
-                        **{"id": names[id(each)], "class": type(each).__name__, "module": type(each).__module__},
-                        **{"parents": [base.__name__ for base in type(each).__mro__[1:]], "chain": chain},
-                        **{"keys": [], "source": source, "arguments": _arguments(each)},
+            for step in filters:
+                if id(step) not in names:
+                    names[id(step)] = f"{source}-{next(count)}"
+                    listed[id(step)] = {
+                        **{"id": names[id(step)], "class": type(step).__name__, "module": type(step).__module__},
+                        **{"parents": [base.__name__ for base in type(step).__mro__[1:]], "chain": chain},
+                        **{"keys": [], "source": source, "arguments": _arguments(step)},
                     }
-                listed[id(each)]["keys"].append(key)
+                listed[id(step)]["keys"].append(key)
     return list(listed.values()), names
 
 

@@ -63,11 +63,11 @@ def _dxo(shareable: Mapping[str, Any]) -> Any:
 def _read_dxo(dxo: Any, above: str, read: Contents) -> None:
     kind = str(getattr(dxo.data_kind, "value", dxo.data_kind)).lower()
     if kind == "collection":
-        for name, each in _items(dxo.data):
-            if hasattr(each, "data_kind"):
-                _read_dxo(each, f"{above}{name}/", read)
+        for name, part in _items(dxo.data):
+            if hasattr(part, "data_kind"):
+                _read_dxo(part, f"{above}{name}/", read)
             else:
-                _read(each, f"{above}{name}", read, 0)
+                _read(part, f"{above}{name}", read, 0)
     else:
         _read(dxo.data, f"{above}{kind}", read, 0)
     history = used("nvflare.apis.dxo", "MetaKey.FILTER_HISTORY")

@@ -127,14 +127,14 @@ def read_job(folder: str | os.PathLike[str]) -> JobRecording:
     Raises DataError if there is none, or one is damaged.
     """
     place = Path(folder)
-    own = [place] if (place / FILE).is_file() else sorted(each.parent for each in place.glob(f"*/{FILE}"))
-    if not own:
+    folders = [place] if (place / FILE).is_file() else sorted(each.parent for each in place.glob(f"*/{FILE}"))
+    if not folders:
         raise DataError(f"{place} has no {FILE}, nor has a folder in it; give the folder that the recorder was given")
     participants, halves, servers = [], [], set()
-    for each in own:
-        participant, lines = _participant(each)
+    for own in folders:
+        participant, lines = _participant(own)
         participants.append(participant)
-        taken = _halves(each, participant.name, lines)
+        taken = _halves(own, participant.name, lines)
         halves += taken
         servers |= {participant.name} if participant.server else _servers(participant.name, taken)
     if len(servers) != 1:

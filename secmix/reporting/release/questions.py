@@ -138,9 +138,9 @@ def responsible(accepted: Sequence[Acceptance]) -> Question:
 
 
 def _basis(report: Report) -> Question:
-    each = [f"{key.replace('_', ' ')} {_limit(value)}" for key, value in report.policy.items()]
-    each += dict.fromkeys(f"the claim of {claim.terms} of at most {claim.epsilon:g}" for _, claim in _claims(report))
-    limits = ", ".join(each)
+    stated = [f"{key.replace('_', ' ')} {_limit(value)}" for key, value in report.policy.items()]
+    stated += dict.fromkeys(f"the claim of {claim.terms} of at most {claim.epsilon:g}" for _, claim in _claims(report))
+    limits = ", ".join(stated)
     faults = sum(cell.verdict in FAULTS for cell in report.cells)
     return question("basis", "answered", [
         f"The limits are: {limits or 'none, and so nothing is called safe'}. {faults} of {len(report.cells)} "
