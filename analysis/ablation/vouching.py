@@ -59,14 +59,14 @@ class Safeguard:
 @contextmanager
 def _without_doubts(words: str) -> Iterator[None]:
     """Drop the doubts that have ``words`` in them."""
-    about, of_scales = _information.doubts_about, invariance.Scales.doubts
+    about, of_scales = _information.unmet_premises, invariance.Scales.unmet
 
     def kept(doubts: list[str]) -> list[str]:
         return [doubt for doubt in doubts if words not in doubt]
 
     with (
-        patch.object(_information, "doubts_about", lambda *given: kept(about(*given))),
-        patch.object(invariance.Scales, "doubts", lambda self, error: kept(of_scales(self, error))),
+        patch.object(_information, "unmet_premises", lambda *given: kept(about(*given))),
+        patch.object(invariance.Scales, "unmet", lambda self, error: kept(of_scales(self, error))),
     ):
         yield
 
@@ -88,13 +88,13 @@ def _still(self: Levels) -> tuple[float, float]:
 
 SAFEGUARDS: dict[str, Safeguard] = {
     "a linear function of y": Safeguard(
-        "doubts.py", ("determined",), _nothing(_information, "determined", lambda *_: [])
+        "premises.py", ("determined",), _nothing(_information, "determined", lambda *_: [])
     ),
     "growth with the rows": _dropped("levels.py", "still growing"),
     "rows too few to see growth": _dropped("levels.py", "too few to tell a settled"),
     "the way still to go": Safeguard("levels.py", (), _nothing(Levels, "interval", property(_still)), True),
     "planted information": _dropped("checks.py", "planted in data"),
-    "the ceiling of distinct rows": _dropped("doubts.py", "distinct rows of x cannot exceed"),
+    "the ceiling of distinct rows": _dropped("premises.py", "distinct rows of x cannot exceed"),
     "growth that fades": Safeguard("fading.py", (), _nothing(_information, "steps", lambda *_: None), True),
     "lengths": _dropped("invariance.py", "the lengths of x and y alone"),
     "other scales": _dropped("invariance.py", "on other scales of the same data"),

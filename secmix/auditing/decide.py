@@ -147,7 +147,7 @@ class NodeVerdict:
 
     summary: NodeSummary
     findings: list[Finding]  # with what each accuses of
-    doubts: list[str]  # which keep it from being cleared
+    unmet: list[str]  # which keep it from being cleared
     cleared: bool  # but for its findings
 
 
@@ -160,7 +160,7 @@ def of_node(node: int, findings: Iterable[Finding], premises: Premises, policy: 
     accused = [of_leakage(finding, policy) for finding in findings]
     accused = [_moot(finding) for finding in accused] if bounded else accused
     revealing = [finding for finding in accused if is_revealed(finding)]
-    doubts = _doubts(accused, premises, policy) if premises.is_sum else []
+    unmet = _unmet_premises(accused, premises, policy) if premises.is_sum else []
     standing, why = (_standing_in_sum if premises.is_sum else _standing_in_samples)(accused, premises)
     open_ = premises.is_sum and _is_open(accused, premises)
     if revealing:
@@ -169,16 +169,16 @@ def of_node(node: int, findings: Iterable[Finding], premises: Premises, policy: 
         most = max(f.normalised_leakage for f in _exact(accused)) if open_ else 0.0
         blurred = [f"up to {most:.0%} may be known of what it sends, blurred"] * (standing == "partly leaked" and open_)
         # What a proof ends at says more than that nothing was measured: it comes first.
-        first = [doubt for doubt in doubts if doubt in premises.unproved] if standing == "inconclusive" else []
-        why = "; ".join([*first, why, *(doubt for doubt in doubts if doubt not in first), *blurred])
-    doubtful = bool(revealing or doubts or open_ or standing == "inconclusive")
+        first = [premise for premise in unmet if premise in premises.unproved] if standing == "inconclusive" else []
+        why = "; ".join([*first, why, *(premise for premise in unmet if premise not in first), *blurred])
+    doubtful = bool(revealing or unmet or open_ or standing == "inconclusive")
     doubtful = doubtful or (standing != _OUTPUT and not premises.is_sum and not bounded)
     accusations: list[Accusation] = [*(f.verdict for f in accused), "inconclusive" if doubtful else None]
-    cleared = isinstance(clearance, Clearance) and not doubts and (premises.is_sum or not doubtful)
+    cleared = isinstance(clearance, Clearance) and not unmet and (premises.is_sum or not doubtful)
     verdict = judged(accusations, clearance)
     why = f"{why}, {premises.covers}" if premises.covers and verdict == "holds" else why
     summary = _summary(node, standing, why, verdict, accused, by_low=not premises.is_sum)
-    return NodeVerdict(summary, accused, doubts, cleared)
+    return NodeVerdict(summary, accused, unmet, cleared)
 
 
 def _moot(finding: Finding) -> Finding:
@@ -194,30 +194,30 @@ def _clearance(premises: Premises) -> Clearance | Open | None:
     return premises.noise
 
 
-def _doubts(findings: list[Finding], premises: Premises, policy: PolicySpec) -> list[str]:
+def _unmet_premises(findings: list[Finding], premises: Premises, policy: PolicySpec) -> list[str]:
     """Say why more may be known of a node of a sum than the findings show."""
-    doubts = list(premises.unmet)
+    unmet = list(premises.unmet)
     if policy.max_epsilon is not None:
-        doubts.append("max_epsilon: of a protocol that sums no epsilon is proved")
+        unmet.append("max_epsilon: of a protocol that sums no epsilon is proved")
     if policy.max_normalised_leakage is not None:
         above = _made_by(findings, lambda evidence: evidence.bounds_leakage)
         bounded = any(f.status != "unresolved" and f.kind != "lower bound" for f in above)
         if not bounded and not any(f.verdict == "violated" for f in findings):
-            doubts.append("only lower bounds of its leakage were measured")
+            unmet.append("only lower bounds of its leakage were measured")
     else:
         often = max((f.value or 0.0 for f in findings if is_of_runs(f.evidence)), default=0.0)
         if often > 0:
-            doubts.append(
+            unmet.append(
                 f"a row of it comes out in {often:.2%} of the runs: set max_normalised_leakage to say how often it may"
             )
         share = max([premises.behind_masks, *(f.normalised_low for f in findings)])
         if share >= _NEARLY:
-            doubts.append(
+            unmet.append(
                 f"with masks of this size {min(share, 0.9999):.2%} of its variance is known, as good as revealed: "
                 "set max_normalised_leakage to say how much may be"
             )
     unproved = [] if any(map(is_revealed, findings)) else premises.unproved
-    return [*doubts, *unproved, *premises.unmeasured]
+    return [*unmet, *unproved, *premises.unmeasured]
 
 
 def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
@@ -358,16 +358,16 @@ def of_findings(findings: Sequence[Finding], premises: Mapping[int, Premises], p
 def _with_node(line: NodeVerdict, summary: NodeSummary) -> list[Finding]:
     """Return the findings about a node with what follows from its verdict.
 
-    What reveals a node that must not be revealed is itself a violation; doubts make the structure inconclusive, which
-    alone says nothing of them.
+    What reveals a node that must not be revealed is itself a violation; unmet premises make the structure inconclusive,
+    which alone says nothing of them.
     """
     if summary.verdict == "violated":
         return [f.model_copy(update={"verdict": "violated"}) if is_revealed(f) else f for f in line.findings]
-    if summary.verdict != "inconclusive" or not line.doubts:
+    if summary.verdict != "inconclusive" or not line.unmet:
         return line.findings
     doubtful = {id(f) for f in _made_by(line.findings, lambda evidence: evidence.needs_premises)}
     return [
-        f.model_copy(update={"verdict": "inconclusive", "notes": [*f.notes, *line.doubts]}) if id(f) in doubtful else f
+        f.model_copy(update={"verdict": "inconclusive", "notes": [*f.notes, *line.unmet]}) if id(f) in doubtful else f
         for f in line.findings
     ]
 

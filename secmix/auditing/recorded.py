@@ -168,9 +168,9 @@ def _with_arrays(message: RecordedMessage, flat: str, places: Sequence[slice], r
     return replace(message, parts=tuple(parts), roles=roles | {f"{flat}[{k}]": role for k, _ in enumerate(places)})
 
 
-def _flat(moves: Sequence[tuple[list[Array], list[Array]]]) -> list[tuple[Array, Array]]:
+def _flat(updates: Sequence[tuple[list[Array], list[Array]]]) -> list[tuple[Array, Array]]:
     """Return models that are one vector each; none where some are not."""
-    return [(before[0], after[0]) for before, after in moves if len(before) == len(after) == 1]
+    return [(before[0], after[0]) for before, after in updates if len(before) == len(after) == 1]
 
 
 def _uncut(recording: Recording, known: set[int]) -> list[str]:
@@ -178,7 +178,7 @@ def _uncut(recording: Recording, known: set[int]) -> list[str]:
     sentences = []
     for node in recording.nodes:
         claims = {claim for m in recording.messages if m.sender == node for claim in _claims(m)}
-        flat = _flat(_moves(recording.messages, node))
+        flat = _flat(_updates(recording.messages, node))
         if claims == {1.0} and flat and node not in known:
             sentences.append(
                 f"what follows for the only row of node {node}: node {node} sends its model as one vector of "
@@ -194,16 +194,16 @@ def _rows(recording: Recording) -> list[KnownRow]:
         claims = {claim for m in recording.messages if m.sender == node for claim in _claims(m)}
         if claims != {1.0}:  # with more rows the ratio is a mean of them, and units may agree all the same
             continue
-        moves = _moves(recording.messages, node)
-        known = only_row(moves)
-        if known is None and (flat := _flat(moves)):
+        updates = _updates(recording.messages, node)
+        known = only_row(updates)
+        if known is None and (flat := _flat(updates)):
             known = row_in_flat(flat)
         if known is not None and known.certified and known.rows is not None:
             rows.append(KnownRow(node, np.asarray(known.rows)[0], known.error, known.how))
     return rows
 
 
-def _moves(messages: Iterable[RecordedMessage], node: int) -> list[tuple[list[Array], list[Array]]]:
+def _updates(messages: Iterable[RecordedMessage], node: int) -> list[tuple[list[Array], list[Array]]]:
     """Pair the arrays that a node got with those that it sent back, for each iteration in which it sent some."""
     got: dict[int, list[Array]] = {}
     pairs = []

@@ -163,13 +163,13 @@ def progress() -> Iterator[Any]:
             with _bar() as notify:
                 yield notify
         else:
-            yield _Logged()
+            yield _LoggedProgress()
     finally:
         log.removeHandler(handler)
         log.propagate = True
 
 
-class _Logged:
+class _LoggedProgress:
     """Says how far it is, every ten seconds or so: a build's log shows that it is alive."""
 
     def __init__(self) -> None:

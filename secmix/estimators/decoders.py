@@ -78,7 +78,7 @@ def cross_fitted(target: Array, features: Array, rng: int | np.random.Generator 
     """Predict each third of ``target`` (N, d) by a decoder, and by the mean, of the other two thirds of the rows."""
     features = _informative(features)
     prediction, guess = np.empty_like(target), np.empty_like(target)
-    for held_out, rest in _folds(len(target), rng) if isinstance(rng, int) else _dealt(len(target), rng):
+    for held_out, rest in _folds(len(target), rng) if isinstance(rng, int) else _drawn_folds(len(target), rng):
         guess[held_out] = target[rest].mean(axis=0)
         if features.shape[1]:
             prediction[held_out] = linear_prediction(features[rest], target[rest], features[held_out])
@@ -87,13 +87,13 @@ def cross_fitted(target: Array, features: Array, rng: int | np.random.Generator 
     return prediction, guess
 
 
-def _dealt(n: int, rng: int | np.random.Generator) -> list[tuple[Ints, Ints]]:
+def _drawn_folds(n: int, rng: int | np.random.Generator) -> list[tuple[Ints, Ints]]:
     """Return for each fold of ``n`` rows those held out, and the rest in order."""
     order = np.random.default_rng(rng).permutation(n)
     return [(held_out, np.setdiff1d(order, held_out)) for held_out in np.array_split(order, _FOLDS)]
 
 
-_folds = lru_cache(8)(_dealt)  # an audit fits hundreds of decoders on the same runs
+_folds = lru_cache(8)(_drawn_folds)  # an audit fits hundreds of decoders on the same runs
 
 
 def information_bound(target: ArrayLike, prediction: ArrayLike) -> float:

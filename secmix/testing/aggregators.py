@@ -152,10 +152,10 @@ class _RuleCheck:
             self.equivariances = DEFAULT_EQUIVARIANCES if traits is None else traits.equivariances
         self.stochastic = traits is not None and traits.stochastic
         try:
-            fresh = copy.deepcopy(self.rule)
+            uncalled = copy.deepcopy(self.rule)
         except Exception:
-            fresh = None
-        self.trials = Trials(self.rule, self._allowed, fresh)
+            uncalled = None
+        self.trials = Trials(self.rule, self._allowed, uncalled)
         self.named = numbers_of(self.rule)
         self.counts = {int(v) + step for v in self.named if v == int(v) and abs(v) < 1e9 for step in (-1, 0, 1)}
         pairs = accepted(self._refusal, self.f, self.n)
@@ -208,7 +208,7 @@ class _RuleCheck:
             return False
         if self.stochastic and (promise in (NO_MEMORY, *ITSELF) or promise.title == "permutation"):
             return False
-        return promise is not NO_MEMORY or self.trials.fresh is not None
+        return promise is not NO_MEMORY or self.trials.uncalled is not None
 
     def _refusal(self, n: int, f: int) -> ValueError | None:
         """Return why the rule takes no n messages with f; another error is a failure."""

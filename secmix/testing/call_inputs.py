@@ -50,7 +50,7 @@ class CallDraw(NamedTuple):
     runs: int
     corrupt: int  # nodes, if so many leave two honest ones
     plain: bool  # whole numbers for a reader, not every scale
-    light: bool  # tried on what takes little time alone
+    quick: bool  # tried on what takes little time alone
     seed: int
 
     def network(self, given: Network | None) -> Network:

@@ -192,7 +192,7 @@ WITHOUT_PROOF = (Promise(linear, calls=2), CHANNEL, Promise(leaks))
 """What follows from a proof, and is tried where there is none."""
 SUM = (AVERAGE, SAME_DRAWS, REVEALS, MASKS, *WITHOUT_PROOF, Promise(arrives, calls=2))
 """Of sum protocols."""
-LIGHT = (AVERAGE, REVEALS, MASKS)
+QUICK = (AVERAGE, REVEALS, MASKS)
 """What large networks, batches and vectors are tried on."""
 COLLABORATION = (Promise(result), SAME_DRAWS, CHANNEL)
 """Of collaborations."""

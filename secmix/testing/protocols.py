@@ -24,7 +24,7 @@ from secmix.protocols.collaboration import checked_parts
 from secmix.protocols.interfaces import SumTraits
 from secmix.testing.call_inputs import CallDraw, large_calls, options
 from secmix.testing.counterexample import BrokenPromise, Promise, protocol_defined
-from secmix.testing.protocol_promises import COLLABORATION, LIGHT, MASKS, SUM, WITHOUT_PROOF
+from secmix.testing.protocol_promises import COLLABORATION, MASKS, QUICK, SUM, WITHOUT_PROOF
 from secmix.testing.sizes import numbers_of
 from secmix.testing.strategies import smallest_failure
 from secmix.testing.summary import ProtocolCheck
@@ -169,7 +169,7 @@ class _ProtocolCheck:
         if (refusal := self._failure(runs, drawn, inputs)) and isinstance(refusal.why, NetworkError):
             self.refused += 1
             return None
-        for promise in self._tried(promises, inputs, light=drawn.light):
+        for promise in self._tried(promises, inputs, quick=drawn.quick):
             self.cases[promise.title] += 1
             self.calls += promise.calls
             if failure := self._failure(promise, drawn, inputs):
@@ -189,13 +189,13 @@ class _ProtocolCheck:
             dict(self.unproved), self.less, self.seed,
         )  # fmt: skip
 
-    def _tried(self, promises: list[Promise], inputs: CallInputs, *, light: bool) -> list[Promise]:
+    def _tried(self, promises: list[Promise], inputs: CallInputs, *, quick: bool) -> list[Promise]:
         """Return the promises to try: what no proof implies, on large cases what is quick."""
         if not self.sums:
             return promises
         asked = any(promise.title == "reveals" for promise in promises)
         left = {MASKS} if not asked else {*WITHOUT_PROOF} if self._proves(inputs) else set()
-        return [promise for promise in promises if promise not in left and (promise in LIGHT or not light)]
+        return [promise for promise in promises if promise not in left and (promise in QUICK or not quick)]
 
     def _proof(self, inputs: CallInputs) -> Proof:
         network, shape = inputs["network"], inputs["shape"]
@@ -240,7 +240,7 @@ class _ProtocolCheck:
             # What is rounded to a grid is off by half a step.
             "tolerance": self.tolerance * max(1.0, float(np.abs(inputs).max())) + min(traits.grid, 0.125) / 2,
             "adversary": adversary,
-            "shape": (3, drawn.runs, network.n, drawn.entries) if drawn.light else (3, 1, network.n, 2),
+            "shape": (3, drawn.runs, network.n, drawn.entries) if drawn.quick else (3, 1, network.n, 2),
             "stated": _stated(self.reveals, network, adversary.corrupt_nodes(network)),
             "rounds": 2 if traits.reuses_masks else 1,
             "grid": traits.grid,

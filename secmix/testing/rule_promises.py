@@ -90,11 +90,11 @@ def however_handed(rule, messages, f, tolerance):
 
     result = np.array(rule(messages, f=f), dtype=np.float64)
     with ThreadPoolExecutor(1) as pool:
-        handed = [pool.submit(contextvars.copy_context().run, lambda: rule(messages, f=f)).result()]
+        results = [pool.submit(contextvars.copy_context().run, lambda: rule(messages, f=f)).result()]
     for given, number in ((messages, np.int64(f)), (np.array(messages, dtype=np.float64).tolist(), f)):
         with suppress(TypeError, ValueError, AttributeError):
-            handed.append(rule(given, f=number))
-    for expected in handed:
+            results.append(rule(given, f=number))
+    for expected in results:
         assert np.abs(result - expected).max() <= tolerance, (result, expected)
 
 

@@ -28,7 +28,7 @@ class Trials:
 
     rule: Rule
     allowed: Callable[[int, int], float]  # of (n, f): the largest error, in honest spreads
-    fresh: Rule | None = None  # a copy of the rule that has not been called
+    uncalled: Rule | None = None  # a copy of the rule that has not been called
     cases: Counter[str] = field(default_factory=Counter)  # by title
     calls: int = 0
     shapes: Counter[tuple[int, int, int, str, str]] = field(default_factory=Counter)
@@ -50,7 +50,10 @@ class Trials:
         """Say whether failing inputs sometimes pass, or one that passed fails now: the rule counts or draws."""
         if any(self.fails(promise, inputs) is None for _ in range(3)):
             return True
-        if self.fresh is not None and Trials(copy.deepcopy(self.fresh), self.allowed).fails(promise, inputs) is None:
+        if (
+            self.uncalled is not None
+            and Trials(copy.deepcopy(self.uncalled), self.allowed).fails(promise, inputs) is None
+        ):
             return True
         return any(self.fails(*before) is not None for before in self.passed)
 

@@ -98,15 +98,15 @@ def _place(content: Array, array: Array) -> tuple[int, int] | None:
     return (places[0], places[0] + len(array)) if len(places) == 1 else None
 
 
-def row_in_flat(moves: Sequence[tuple[Array, Array]]) -> Reconstruction | None:
+def row_in_flat(updates: Sequence[tuple[Array, Array]]) -> Reconstruction | None:
     """Recover the row of a client with one row from flat models, if one first layer alone explains how they moved.
 
-    ``moves``, sequence of ((p,) array, (p,) array): the vector that the client got and the one that it sent back, for
+    ``updates``, sequence of ((p,) array, (p,) array): the vector that the client got and the one that it sent back, for
     each round.
     """
     rounds = [
         (before.astype(float), after.astype(float), _off(after))
-        for before, after in moves
+        for before, after in updates
         if len(before) == len(after) <= _LONGEST
     ]
     if len({len(after) for _, after, _ in rounds}) != 1:

@@ -35,14 +35,14 @@ def reconstruct_flower(known: KnownMessages) -> Reconstruction | None:
     return _from(_exchanges(known.node, known.messages) or _left_by_the_others(known), known.d)
 
 
-def only_row(moves: Iterable[tuple[list[Array], list[Array]]], d: int | None = None) -> Reconstruction | None:
+def only_row(updates: Iterable[tuple[list[Array], list[Array]]], d: int | None = None) -> Reconstruction | None:
     """Recover the row of a client that is known to have one row, as :func:`reconstruct_flower` does.
 
-    ``moves``, iterable of (list of (m,) arrays, list of (m,) arrays): for each round, the arrays of the model that the
-    client got and of the one that it sent back; ``d``: numbers of the row; without it as many come out as the first
+    ``updates``, iterable of (list of (m,) arrays, list of (m,) arrays): for each round, the arrays of the model that
+    the client got and of the one that it sent back; ``d``: numbers of the row; without it as many come out as the first
     layer has inputs.
     """
-    return _from(_with_rounding(moves), d)
+    return _from(_with_rounding(updates), d)
 
 
 def _from(exchanges: list[_Exchange], d: int | None) -> Reconstruction | None:

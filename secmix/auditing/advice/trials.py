@@ -30,7 +30,7 @@ _MOST_NODES, _MOST_EDGES = 20, 80  # on which a trial takes no longer than a mom
 _MOST_TRIALS = 24
 
 _REVEALED, _SOLVABLE, _PARTLY, _OUTPUT = 3, 2, 1, 0
-Stand = tuple[int, float]
+NodeStatus = tuple[int, float]
 """Standing of a node by exact evidence alone, worst highest, and the known share of its summed vector."""
 
 
@@ -42,7 +42,7 @@ def tried(case: CellContext, advised: Sequence[Advice], colluders: int, leaking:
     """
     try:
         now = _model(case)
-        before = None if now is None else _stands(now)
+        before = None if now is None else _statuses(now)
     except Exception:  # a trial is never the reason why a cell fails; what cannot be tried is reported as untried
         now = before = None
     left = _MOST_TRIALS
@@ -102,11 +102,13 @@ def _probed(cell: Scenario, setup: SumSetup) -> LeakedSubspace:
         return leaked_subspace(protocol, setup.network, setup.adversary, rounds=rounds)
 
 
-def _tried(now: _Model, before: Mapping[int, Stand], advice: Advice, colluders: int, leaking: Collection[int]) -> Trial:
+def _tried(
+    now: _Model, before: Mapping[int, NodeStatus], advice: Advice, colluders: int, leaking: Collection[int]
+) -> Trial:
     about: dict[str, Any] = {"advice": advice.words, "change": dict(advice.change), "plain": advice.plain}
     try:
         then = _changed(now, advice.change)
-        after = _stands(then)
+        after = _statuses(then)
     except SecmixError as error:
         return Trial(**about, outcome="cannot be run", found=brief(f"Tried: it cannot be run here ({error})."))
     except Exception:  # a part of the user's own may fail in any way; a change that does is none to recommend
@@ -132,7 +134,7 @@ def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:
     return _Model(cell, setup, sizes, now.seen if same else _probed(cell, setup))
 
 
-def _stands(model: _Model) -> dict[int, Stand]:
+def _statuses(model: _Model) -> dict[int, NodeStatus]:
     """Return how each honest node stands by exact evidence alone."""
     setup = model.setup
     several = SumTraits.of(setup.protocol).reuses_masks and len(model.sizes) > 1
@@ -158,9 +160,9 @@ def _stands(model: _Model) -> dict[int, Stand]:
     return statuses
 
 
-def _in_words(statuses: Mapping[int, Stand]) -> str:
+def _in_words(statuses: Mapping[int, NodeStatus]) -> str:
     def those(rank: int) -> tuple[int, ...]:
-        return tuple(node for node, (stand, _) in statuses.items() if stand == rank)
+        return tuple(node for node, (status, _) in statuses.items() if status == rank)
 
     parts = []
     if revealed := those(_REVEALED):

@@ -109,15 +109,15 @@ def _only_rows(job: JobRecording) -> Iterator[JobRow]:
 def moved_along(job: JobRecording, client: str) -> Reconstruction | None:
     """Return the row along which the first layer of a client's models moved, or None; one row is presumed."""
     got: dict[tuple[str, str], JobMessage] = {}
-    moves = []
+    updates = []
     for m in job.messages:
         if not m.reply and m.receiver == client and m.arrays:
             got[m.task, m.tag] = m
         elif m.reply and m.sender == client and m.arrays and (m.task, m.tag) in got:
             pair = models(got[m.task, m.tag], m)
             if pair is not None:
-                moves.append((list(pair[0].values()), list(pair[1].values())))
-    return only_row(moves)
+                updates.append((list(pair[0].values()), list(pair[1].values())))
+    return only_row(updates)
 
 
 def models(before: JobMessage, after: JobMessage) -> tuple[dict[str, Array], dict[str, Array]] | None:

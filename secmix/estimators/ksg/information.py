@@ -14,10 +14,10 @@ from scipy.special import digamma
 
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate, Kind, Status
-from secmix.estimators.ksg.doubts import determined, doubts_about
 from secmix.estimators.ksg.fading import steps
 from secmix.estimators.ksg.invariance import SMOOTH, cross_checked
 from secmix.estimators.ksg.levels import levels
+from secmix.estimators.ksg.premises import determined, unmet_premises
 from secmix.estimators.ksg.reading import entropy, npeet_reading, reader
 from secmix.estimators.samples import (
     Samples,
@@ -158,24 +158,24 @@ def ksg(
     else:
         # Growth is excused for a pair of columns only: there copies are looked for whatever the other rows do.
         by_neighbours = steps(reader, apart, nats, k) if _a_pair(samples) else None
-        doubts = doubts_about(read, samples, nats, parts, by_neighbours, for_checks)
-        if not doubts:
+        unmet = unmet_premises(read, samples, nats, parts, by_neighbours, for_checks)
+        if not unmet:
             readers = read, reader(min(max(SMOOTH, k), len(apart[0]) - 1))
             checked = cross_checked(given, samples, nats, parts.error, bound, readers, (for_scales, for_bound))
-            doubts = checked.doubts
+            unmet = checked.unmet
             if interval:
                 low, high = (low if checked.low is None else min(checked.low, nats)), max(high, checked.high)
-        if doubts:
+        if unmet:
             high, kind, status = math.inf, "lower bound", "unresolved"
         elif interval and by_neighbours:
             high = max(high, nats + by_neighbours.to_go + parts.noise)
-        notes += [f"at least this much: {doubt}" for doubt in doubts]
+        notes += [f"at least this much: {premise}" for premise in unmet]
     scale = math.log(base)
     return Estimate(value / scale, low / scale, high / scale, unit, method, kind, status, tuple(notes))
 
 
 def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.Generator = 0) -> float:
-    """Return the value of ``ksg(x, y, k=k, rng=rng)`` alone, at a fraction of its price: no interval, and no doubts.
+    """Return the value of ``ksg(x, y, k=k, rng=rng)`` alone, at a fraction of its price: no interval, no premises.
 
     Infinite where a combination of x is a linear function of y. ``x``, ``y`` (N, d) or (N,) arrays; ``k``: neighbours,
     as in `ksg`. Raises DataError as `ksg`.

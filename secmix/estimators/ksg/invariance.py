@@ -43,16 +43,16 @@ class Scales(NamedTuple):
     # between the normal scores of ln ‖x‖ and of ln ‖y‖, a function of each: no more than any of the others
     norms: float
 
-    def doubts(self, error: float) -> list[str]:
+    def unmet(self, error: float) -> list[str]:
         """Say why the number cannot be right on at least one scale, if its standard error is ``error``: maybe none."""
-        doubts = []
+        unmet = []
         readings = self.raw, self.scores, self.asinh
         least, most = min(readings), max(readings)
         if self.norms > min(self.raw, self.scores) + _MARGIN + error:
-            doubts.append(f"the lengths of x and y alone carry {self.norms:.3g} nats, more than the {least:.3g} read")
+            unmet.append(f"the lengths of x and y alone carry {self.norms:.3g} nats, more than the {least:.3g} read")
         if most - least > max(_SPREAD * most, _APART):
-            doubts.append(f"on other scales of the same data KSG reads {least:.3g} to {most:.3g} nats")
-        return doubts
+            unmet.append(f"on other scales of the same data KSG reads {least:.3g} to {most:.3g} nats")
+        return unmet
 
     def high(self, error: float) -> float:
         """Return what the truth hardly exceeds: a tenth above the largest reading, and its noise."""
@@ -71,7 +71,7 @@ def scales(read: Read, smooth: Read, samples: Samples, nats: float, rng: np.rand
 class CrossCheck(NamedTuple):
     """Doubts in words, and the ends of an interval in nats; ``low`` is None where no bound was asked for."""
 
-    doubts: list[str]
+    unmet: list[str]
     low: float | None
     high: float
 
@@ -98,26 +98,26 @@ def cross_checked(
     on_scales = scales(*readers, samples, nats, streams[0])
     nearby = [nearness(*each[:2]) for each in (raw, samples)]
     near = max(nearby, key=lambda found: found.sure)
-    doubts, low, least_high = on_scales.doubts(error), None, 0.0
+    unmet, low, least_high = on_scales.unmet(error), None, 0.0
     if near.sure > max(nats, _MARGIN):
-        doubts.append(f"how near x and y are to each other carries {near.nats:.3g} nats alone")
+        unmet.append(f"how near x and y are to each other carries {near.nats:.3g} nats alone")
     elif few := [each for each in nearby if each.sure > _MARGIN and each.share <= _FEW and each.high > nats]:
-        doubts.append(
+        unmet.append(
             f"the {few[0].share:.0%} of rows where x and y are nearest may carry all of it ({few[0].nats:.3g} nats), "
             "and KSG reads few rows low"
         )
-    if not doubts and raw[0].shape[1] == raw[1].shape[1] == 1:
+    if not unmet and raw[0].shape[1] == raw[1].shape[1] == 1:
         copies = on_a_line(raw[0], raw[1], streams[0].spawn(1)[0])
         if copies:
-            doubts.append(f"{copies} rows or more lie on one line and their neighbours do not, as copies of x would")
-    if bound is True and not doubts:
+            unmet.append(f"{copies} rows or more lie on one line and their neighbours do not, as copies of x would")
+    if bound is True and not unmet:
         bound = information_lower_bound(raw[0], raw[1], rng=streams[1])
     if isinstance(bound, Estimate):
-        doubts, low = doubts + contradicted(bound, nats, error), bound.low
+        unmet, low = unmet + contradicted(bound, nats, error), bound.low
         least_high = _SHARE * bound.value + 1.96 * error
     elif not bound:
-        doubts = [*doubts, "no lower bound that could contradict it was computed"]
-    return CrossCheck(doubts, low, max(on_scales.high(error), near.high, least_high))
+        unmet = [*unmet, "no lower bound that could contradict it was computed"]
+    return CrossCheck(unmet, low, max(on_scales.high(error), near.high, least_high))
 
 
 def contradicted(bound: Estimate, nats: float, error: float) -> list[str]:

@@ -29,7 +29,7 @@ def determined(samples: Samples, nats: float, rng: np.random.Generator) -> list[
     ]
 
 
-def doubts_about(
+def unmet_premises(
     read: Read,
     samples: Samples,
     nats: float,
@@ -43,20 +43,20 @@ def doubts_about(
     """
     x, y, z = samples
     n, features = len(x), y.shape[1] + z.shape[1]
-    doubts = []
+    unmet = []
     if parts.saturated and not (steps and steps.fade):
-        doubts.append(f"still growing by {parts.slope:.2f} nats per e-fold of rows at N = {n}")
+        unmet.append(f"still growing by {parts.slope:.2f} nats per e-fold of rows at N = {n}")
     elif parts.blind:
-        doubts.append(f"{n} rows are too few to tell a settled estimate from one that follows N")
+        unmet.append(f"{n} rows are too few to tell a settled estimate from one that follows N")
     if x.shape[1] + features > _FEW_DIMENSIONS:
         nats_read = planted(read, samples, rng)
         if nats_read < _READS_LOW * PLANTED:
-            doubts.append(f"of {PLANTED} nats planted in data of this shape KSG finds {max(nats_read, 0.0):.2g}")
+            unmet.append(f"of {PLANTED} nats planted in data of this shape KSG finds {max(nats_read, 0.0):.2g}")
     times = _repetitions(x)
     ceiling = math.log(n) - float(times @ np.log(times)) / n
     if nats > _NEAR_CEILING * ceiling:
-        doubts.append(f"near the {ceiling:.3g} nats that {len(times)} distinct rows of x cannot exceed")
-    return doubts
+        unmet.append(f"near the {ceiling:.3g} nats that {len(times)} distinct rows of x cannot exceed")
+    return unmet
 
 
 def _repetitions(array: Floats) -> NDArray[np.int64]:
