@@ -18,7 +18,6 @@ from secmix.adversaries.reconstructions.meta_clustering import reconstruct_model
 from secmix.network import Network
 from secmix.protocols import SelectExchangeCluster
 from secmix.protocols.meta_clustering.exchange import kept_rows
-from secmix.protocols.meta_clustering.select_exchange_cluster import wrongly_placed
 from secmix.transcript import Channel
 
 Numbers = dict[str, Any]
@@ -82,6 +81,13 @@ def _attacked(
         wrong.append(float(np.mean(shares)))
         error.append(max(errors) if math.isfinite(max(errors)) else None)
     return {"wrong": wrong, "error": error}
+
+
+def wrongly_placed(labels: Array, truth: Array) -> float:
+    """The share of pairs of learners who are together in one of two clusterings only: 1 − Rand's index."""
+    above = np.triu_indices(len(labels), 1)
+    together = [np.equal.outer(each, each)[above] for each in (labels, truth)]
+    return float(np.mean(together[0] != together[1]))
 
 
 def revealed(quick: bool, seed: int) -> Numbers:

@@ -85,21 +85,3 @@ def bhattacharyya(means_a: Array, covariances_a: Array, means_b: Array, covarian
     standard = np.matmul(np.linalg.inv(lower), np.asarray(means_a - means_b)[..., None])
     ends = 0.5 * (log_det(cholesky(covariances_a)) + log_det(cholesky(covariances_b)))
     return np.asarray((standard**2).sum((-1, -2)) / 8 + 0.5 * (log_det(lower) - ends))
-
-
-def moment_match(weights: Array, means: Array, covariances: Array) -> tuple[Array, Array, Array]:
-    """Compute the Gaussian with the moments of each mixture: weight (...), mean (..., d), covariance (..., d, d).
-
-    Weights are (..., K), means (..., K, d) and covariances (..., K, d, d). The result minimises Σ_k w_k KL(N_k ‖ N).
-
-    >>> weight, mean, covariance = moment_match(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.zeros((2, 1, 1)))
-    >>> float(weight), mean, covariance
-    (1.0, array([0.]), array([[1.]]))
-    """
-    total = weights.sum(-1)
-    share = weights / total[..., None]
-    mean = np.einsum("...k,...kd->...d", share, means)
-    apart = means - mean[..., None, :]
-    covariance = np.einsum("...k,...kij->...ij", share, covariances)
-    covariance = covariance + np.matmul((share[..., None] * apart).swapaxes(-1, -2), apart)
-    return total, mean, covariance

@@ -2,7 +2,7 @@
 
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
-from secmix.adversaries.attacks.sums import FIXED, label_flip
+from secmix.adversaries.attacks.sums import FIXED
 from secmix.adversaries.colluders import Colluders
 from secmix.adversaries.interfaces import Adversary
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
@@ -56,7 +56,6 @@ __all__ = [
     "collusion_curve",
     "detectability",
     "invert_sums",
-    "label_flip",
     "rounds_needed",
     "worst_basis",
 ]

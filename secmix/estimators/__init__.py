@@ -7,7 +7,6 @@ from secmix.estimators.information import information_lower_bound
 from secmix.estimators.ksg.checks import mutual_information_gaussian
 from secmix.estimators.ksg.information import ksg, nmi_paper, permutation_null
 from secmix.estimators.ksg.reading import entropy
-from secmix.estimators.robustness.clouds import WorstCloud, worst_cloud
 from secmix.estimators.robustness.curves import BiasPoint, bias_curve, breakdown_point
 from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
 
@@ -17,7 +16,6 @@ __all__ = [
     "BoundViolated",
     "Estimate",
     "LeakedSubspace",
-    "WorstCloud",
     "bias_curve",
     "bounds",
     "breakdown_point",
@@ -30,5 +28,4 @@ __all__ = [
     "nmi_paper",
     "normalised",
     "permutation_null",
-    "worst_cloud",
 ]

@@ -33,8 +33,6 @@ from secmix.testing.aggregators import check_aggregator
 from secmix.testing.protocols import check_protocol
 from secmix.testing.strategies import (
     byzantine_messages,
-    connected_networks,
-    corrupt_sets,
     honest_clouds,
     mixtures,
     subspaces,
@@ -47,8 +45,6 @@ __all__ = [
     "byzantine_messages",
     "check_aggregator",
     "check_protocol",
-    "connected_networks",
-    "corrupt_sets",
     "honest_clouds",
     "mixtures",
     "passed_outside",

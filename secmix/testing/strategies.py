@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ import numpy as np
 
 from secmix._base.checks import Array, integer
 from secmix.mixture import Mixture
-from secmix.network import Network
 from secmix.testing.counterexample import BrokenPromise
 
 if TYPE_CHECKING:
@@ -100,30 +99,6 @@ def byzantine_messages(f: int, p: int, *, finite: bool = True) -> SearchStrategy
         return sent
 
     return messages()  # type: ignore[no-any-return]
-
-
-def connected_networks(least: int = 2, most: int = 8) -> SearchStrategy[Network]:
-    """Draw connected graphs of ``least`` to ``most`` nodes: a random tree and any further edges."""
-    st = _strategies()
-
-    @st.composite  # type: ignore[untyped-decorator]
-    def networks(draw: Any) -> Network:
-        n = draw(st.integers(integer(least, "least"), most))
-        name = draw(st.permutations(range(n)))
-        edges = {frozenset((name[i], name[draw(st.integers(0, i - 1))])) for i in range(1, n)}
-        others = sorted(set(map(frozenset, combinations(range(n), 2))) - edges, key=sorted)
-        if others:
-            edges |= draw(st.sets(st.sampled_from(others)))
-        return Network.from_edges(n, sorted(tuple(sorted(edge)) for edge in edges))
-
-    return networks()  # type: ignore[no-any-return]
-
-
-def corrupt_sets(network: Network | int, *, least: int = 1) -> SearchStrategy[frozenset[int]]:
-    """Draw sets of at least ``least`` corrupt nodes of a network, or of n nodes, that leave somebody honest."""
-    st = _strategies()
-    n = network.n if isinstance(network, Network) else integer(network, "n", least=2)
-    return st.frozensets(st.integers(0, n - 1), min_size=least, max_size=n - 1)  # type: ignore[no-any-return]
 
 
 def mixtures(k: int | None = None, d: int | None = None) -> SearchStrategy[Mixture]:

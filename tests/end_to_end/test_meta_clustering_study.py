@@ -186,3 +186,10 @@ def test_missing_data_are_named(study: ModuleType, tmp_path: Path, monkeypatch: 
     message = capsys.readouterr().err
     assert "none.csv" in message
     assert "Traceback" not in message
+
+
+def test_pairs_that_are_together_in_one_clustering_only_are_wrongly_placed() -> None:
+    wrongly_placed = importlib.import_module("analysis.meta_clustering.audit").wrongly_placed
+    assert wrongly_placed([0, 0, 1], [7, 7, 3]) == 0
+    assert wrongly_placed([0, 0, 0], [0, 1, 2]) == 1
+    assert wrongly_placed([0, 0, 1, 1], [5, 5, 5, 5]) == pytest.approx(4 / 6)

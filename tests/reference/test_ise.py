@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from strategies import seeds
 
 from secmix import Mixture
-from secmix._base.gaussians import bhattacharyya, divergence, log_overlap, moment_match
+from secmix._base.gaussians import bhattacharyya, divergence, log_overlap
 from secmix.aggregators.mixture import ise, ise_matrix
 
 
@@ -98,21 +98,3 @@ def test_divergence_and_bhattacharyya_are_their_integrals():
     assert_allclose(divergence(*a, *b), (np.exp(log_a) * (log_a - log_b)).sum() * cell, rtol=1e-9)
     assert_allclose(bhattacharyya(*a, *b), -np.log(np.exp(0.5 * (log_a + log_b)).sum() * cell), rtol=1e-9)
     assert_allclose(log_overlap(*a, *b), np.log(np.exp(log_a + log_b).sum() * cell), rtol=1e-9)
-
-
-def test_the_matched_gaussian_has_the_moments_of_the_mixture_and_the_least_divergence():
-    rng = np.random.default_rng(1)
-    mixture = some_mixtures(rng, 1, 3, 2)[0]
-    weight, mean, covariance = moment_match(0.5 * mixture.weights, mixture.means, mixture.covariances)
-    rows = mixture.sample(400_000, rng)
-    assert weight == pytest.approx(0.5)
-    assert_allclose(mean, rows.mean(axis=0), atol=0.02)
-    assert_allclose(covariance, np.cov(rows.T), atol=0.05)
-
-    def price(m, c):
-        return mixture.weights @ divergence(mixture.means, mixture.covariances, m, c)
-
-    least = price(mean, covariance)
-    for _ in range(20):
-        factor = np.eye(2) + 0.05 * rng.normal(size=(2, 2))
-        assert price(mean + 0.05 * rng.normal(size=2), factor @ covariance @ factor.T) > least

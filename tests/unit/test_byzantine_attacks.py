@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.adversaries import FIXED, RoundMessages, label_flip
+from secmix.adversaries import FIXED, RoundMessages
 from secmix.adversaries.attacks import graphfed as neighbours
 from secmix.adversaries.attacks import worst_case
 from secmix.adversaries.attacks.sums import alie_factor, centre
-from secmix.errors import SecmixError
 from secmix.testing import honest_clouds
 
 CLOUD = np.array([[1.0, 2.0], [3.0, 0.0], [2.0, 4.0], [6.0, 2.0]])  # mean (3, 2)
@@ -69,13 +68,6 @@ def test_min_max_and_min_sum_just_touch_their_limit(honest):
 
 def test_the_centre_of_huge_messages():
     assert centre(np.array([[1.5e308], [1.5e308], [1.2e308]]))[0] == pytest.approx(1.4e308)
-
-
-def test_label_flip():
-    assert label_flip([0, 1, 9], 10).tolist() == [9, 8, 0]
-    for wrong in ([0.5, 1.0], [3, -1], [10]):
-        with pytest.raises(SecmixError, match="labels must be whole numbers"):
-            label_flip(wrong, 10)
 
 
 @pytest.mark.parametrize("seed", range(20))

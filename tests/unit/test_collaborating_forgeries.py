@@ -14,7 +14,6 @@ from secmix.adversaries.attacks import meta_clustering as learners
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.protocols import Collaboration, GraphFedEM, SelectExchangeCluster
 from secmix.protocols.graphfed.aggregation import unpacked
-from secmix.protocols.meta_clustering.select_exchange_cluster import wrongly_placed
 from secmix.transcript import Channel
 
 START = Mixture([0.5, 0.5], [[0.0, 0.0], [6.0, 6.0]], np.repeat(np.eye(2)[None], 2, axis=0))
@@ -207,13 +206,6 @@ def test_learners_lies_have_the_shape_of_what_they_replace(name):
     assert np.isfinite(results).all()
     transcript = collaborate(sec, draw_learners(5, rows=12))[1]
     assert Colluders([0], forgery).against(block.kind for block in transcript)
-
-
-def test_wrongly_placed_counts_pairs():
-    assert wrongly_placed([0, 0, 1], [7, 7, 3]) == 0
-    assert wrongly_placed([0, 0, 0], [0, 1, 2]) == 1
-    with pytest.raises(DataError, match="same learners"):
-        wrongly_placed([0, 1], [0, 1, 2])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import sys
 from ast import literal_eval
 from functools import partial
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,8 +17,6 @@ from secmix.errors import SecmixError
 from secmix.testing import (
     byzantine_messages,
     check_aggregator,
-    connected_networks,
-    corrupt_sets,
     honest_clouds,
     mixtures,
     subspaces,
@@ -245,11 +242,6 @@ def test_strategies_give_what_they_promise(data):
     assert data.draw(honest_clouds(3, 2)).shape == (3, 2)
     assert np.isfinite(data.draw(byzantine_messages(2, 3))).all()
     assert not np.isfinite(data.draw(byzantine_messages(2, 3, finite=False))).all()
-    network = data.draw(connected_networks(3, 6))
-    assert 3 <= network.n <= 6
-    assert nx.is_connected(network.graph)
-    corrupt = data.draw(corrupt_sets(network))
-    assert 0 < len(corrupt) < network.n
     mixture = data.draw(mixtures())
     assert mixture.weights.sum() == pytest.approx(1.0)
     assert np.linalg.eigvalsh(mixture.covariances).min() > 0.05

@@ -3,9 +3,6 @@
 Each is written as ``attack(honest (h, p), f, rng) -> messages (f, p)``: f colluders who see the h honest contributions
 of the round. μ is their mean, σ the standard deviation of each entry. Attacks on gradients (sign flip, IPM) take μ as
 the direction of descent; here μ is whatever the honest nodes average.
-
-Flipping labels changes a node's data before it computes its message: that is :func:`label_flip`, on labels, and
-what follows is an honest message of poisoned data.
 """
 
 from __future__ import annotations
@@ -15,12 +12,11 @@ from collections.abc import Callable
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, finite_array, integer
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
 from secmix.adversaries.search.ties import ranked
-from secmix.errors import DataError
 
 FIXED: dict[str, Attack] = {}
 """Every fixed attack on sums by name; each can be called as ``FIXED[name](honest, f, rng)``."""
@@ -156,30 +152,6 @@ def min_sum(honest: Array, f: int, rng: np.random.Generator) -> Array:
     Shejwalkar, Houmansadr 2021, Manipulating the Byzantine.
     """
     return _furthest(honest, f, np.sum)
-
-
-def label_flip(labels: ArrayLike, classes: int) -> NDArray[np.intp]:
-    """Turn labels k into classes − 1 − k; a colluder then goes on honestly (Tolpegin et al. 2020; Li et al. 2019).
-
-    Parameters
-    ----------
-    labels : (N,) int in 0..classes − 1
-
-    Raises
-    ------
-    DataError
-        A label is not a whole number in that range.
-
-    Examples
-    --------
-    >>> label_flip([0, 1, 2], classes=3).tolist()
-    [2, 1, 0]
-    """
-    count = integer(classes, "classes", least=2)
-    array = np.asarray(labels)
-    if array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= count)):
-        raise DataError(f"labels must be whole numbers from 0 to {count - 1}; given {array.dtype} {array!r:.80}")
-    return np.asarray(count - 1 - array.astype(np.intp), dtype=np.intp)
 
 
 def deviation(honest: Array) -> Array:

@@ -1,6 +1,5 @@
 """Searches for how far colluders move a rule's result, and bounds that are proven about it."""
 
-from secmix.estimators.robustness.clouds import WorstCloud, worst_cloud
 from secmix.estimators.robustness.curves import BiasPoint, bias_curve, breakdown_point
 from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
 
@@ -8,9 +7,7 @@ __all__ = [
     "BiasPoint",
     "Bound",
     "BoundViolated",
-    "WorstCloud",
     "bias_curve",
     "bounds",
     "breakdown_point",
-    "worst_cloud",
 ]

@@ -25,7 +25,7 @@ Geometric median, (1 − τ)/√(1 − 2τ) ε with τ = f/n. Let all honest mes
 at distance d > ε. Each honest message pulls g back towards z with a component of at least √(d² − ε²)/d, and f
 others can pull with at most f in all: h √(d² − ε²) <= f d. Equality holds where all honest messages lie where
 the tangents from g touch the sphere. Their mean is then not z: with z = μ the constant is a bound that is attained
-only in the limits of small and of large τ (:func:`geometric_median_at_the_mean` says by how much it is missed).
+only in the limits of small and of large τ (``tests/worst_clouds.py`` says by how much it is missed).
 
 Krum with the n − f − 2 nearest, κ = (1 + √2)² h/(n − 2f − 2). Some honest message has a score of at most
 2 h V (h − 2)/(h − 1), as the average honest one has; that chosen, k, scores no more. Among its n − f − 2 nearest at
@@ -108,12 +108,6 @@ class BoundViolated(SecmixError):
         return type(self), (str(self), self.path, self.bound)
 
 
-def lower_bound_kappa(n: int, f: int) -> float:
-    """Compute ρ = f/(n − 2f): no rule whatever has a smaller κ (as published; attained by the trimmed mean)."""
-    n, f = _counts(n, f)
-    return f / (n - 2 * f)
-
-
 def geometric_median_constant(tau: float) -> float:
     """Compute (1 − τ)/√(1 − 2τ), for a Byzantine fraction τ below 1/2.
 
@@ -123,35 +117,6 @@ def geometric_median_constant(tau: float) -> float:
     if not 0 <= tau < 0.5:
         raise SecmixError(f"tau is a fraction in [0, 0.5); given {tau!r}")
     return (1 - tau) / math.sqrt(1 - 2 * tau)
-
-
-def geometric_median_at_the_mean(tau: float) -> float:
-    """Compute the largest error, in ε, about the *mean* of the honest messages over all clouds of many messages.
-
-    With g at distance d on an axis, a message on the sphere at height a along it pulls back with
-    φ(a) = (d − a)/√(d² − 2 a d + 1). The mean is at the origin when the heights average zero, so the least pull is the
-    lower convex envelope of φ at 0: some messages at height −1, where φ = 1, the rest at one height a. The answer is
-    the largest d at which it is within τ/(1 − τ), and 1 where that is smaller.
-
-    >>> round(geometric_median_at_the_mean(0.4), 2), round(geometric_median_at_the_mean(0.1), 2)
-    (1.07, 1.0)
-    """
-    constant = geometric_median_constant(tau)
-    allowed = tau / (1 - tau)
-    heights = np.linspace(0.0, 1.0, 4001)
-
-    def least(d: float) -> float:
-        phi = (d - heights) / np.sqrt(np.maximum(d * d - 2 * heights * d + 1, 1e-300))
-        share = heights / (1 + heights)
-        return float((share + (1 - share) * phi).min())
-
-    low, high = 1.0, constant
-    if least(low + 1e-9) > allowed:
-        return 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if least(middle) <= allowed else (low, middle)
-    return low
 
 
 def bounds(rule: Callable[..., Any] | str, *, n: int, f: int) -> tuple[Bound, ...]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from secmix._base import plugins
 from secmix._base.checks import Array, integer
@@ -166,20 +165,6 @@ class SelectExchangeCluster:
             shares = np.append(fitted.sizes_[others], fitted.sizes_[j]).astype(np.float64)
             out[j] = np.average(np.vstack([answered[others], own]), axis=0, weights=shares)
         return out
-
-
-def wrongly_placed(labels: ArrayLike, truth: ArrayLike) -> float:
-    """Compute the share of pairs of learners who are together in one clustering only: 1 − Rand's index.
-
-    >>> wrongly_placed([0, 0, 1, 1], [5, 5, 5, 5])  # four of the six pairs are torn apart
-    0.666...
-    """
-    a, b = np.asarray(labels), np.asarray(truth)
-    if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
-        raise DataError(f"two clusterings of the same learners, at least two; given {a.shape} and {b.shape}")
-    above = np.triu_indices(len(a), 1)
-    together = [np.equal.outer(labels, labels)[above] for labels in (a, b)]
-    return float(np.mean(together[0] != together[1]))
 
 
 def _candidate(name: str) -> Any:

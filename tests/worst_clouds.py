@@ -1,4 +1,4 @@
-"""Search over the honest messages too: how close to its proven constant the geometric median can be brought."""
+"""How close to its proven constant the geometric median can be brought, by a search over honest messages too."""
 
 from __future__ import annotations
 
@@ -17,23 +17,12 @@ from secmix.estimators.robustness.proven import geometric_median_constant
 
 @dataclass(frozen=True)
 class WorstCloud:
-    """A configuration in which colluders move the geometric median far.
+    """A configuration in which colluders move the geometric median far."""
 
-    Attributes
-    ----------
-    honest : (h, p)
-        Within distance 1 of the origin.
-    byzantine : (f, p)
-    error : float
-        ‖geometric median‖ as the rule computes it: the distance from the centre, in units of the radius.
-    constant : float
-        (1 − τ)/√(1 − 2τ), which it cannot exceed.
-    """
-
-    honest: Array
-    byzantine: Array
-    error: float
-    constant: float
+    honest: Array  # (h, p), within distance 1 of the origin
+    byzantine: Array  # (f, p)
+    error: float  # ‖geometric median‖ as the rule computes it: the distance from the centre, in units of the radius
+    constant: float  # (1 − τ)/√(1 − 2τ), which it cannot exceed
 
     @property
     def ratio(self) -> float:
@@ -53,20 +42,9 @@ def worst_cloud(
 ) -> WorstCloud:
     """Search, by CMA-ES, for honest and Byzantine messages that together make the geometric median err most.
 
-    Parameters
-    ----------
-    h, f : int
-        Honest and Byzantine messages, f < h.
-    p : int
-        Dimension of the search.
-    centre : {"any", "mean"}
-        What the error is measured from: any point within distance 1 of which all honest messages lie (for which the
-        constant is tight), or their mean.
-    trials, restarts : int
-        Clouds tried in each restart. Many short ones find more than a few long ones, which end at lesser peaks.
+    The error is measured from any point within distance 1 of which all honest messages lie (for which the constant is
+    tight), or from their mean. Many short restarts find more than a few long ones, which end at lesser peaks.
 
-    Examples
-    --------
     >>> worst = worst_cloud(6, 4, np.random.default_rng(0), trials=300)
     >>> 0.95 < worst.ratio <= 1 + 1e-9
     True
@@ -99,3 +77,32 @@ def worst_cloud(
                 best = WorstCloud(honest, byzantine, error, geometric_median_constant(f / (h + f)))
     assert best is not None
     return best
+
+
+def geometric_median_at_the_mean(tau: float) -> float:
+    """Compute the largest error, in ε, about the *mean* of the honest messages over all clouds of many messages.
+
+    With g at distance d on an axis, a message on the sphere at height a along it pulls back with
+    φ(a) = (d − a)/√(d² − 2 a d + 1). The mean is at the origin when the heights average zero, so the least pull is the
+    lower convex envelope of φ at 0: some messages at height −1, where φ = 1, the rest at one height a. The answer is
+    the largest d at which it is within τ/(1 − τ), and 1 where that is smaller.
+
+    >>> round(geometric_median_at_the_mean(0.4), 2), round(geometric_median_at_the_mean(0.1), 2)
+    (1.07, 1.0)
+    """
+    constant = geometric_median_constant(tau)
+    allowed = tau / (1 - tau)
+    heights = np.linspace(0.0, 1.0, 4001)
+
+    def least(d: float) -> float:
+        phi = (d - heights) / np.sqrt(np.maximum(d * d - 2 * heights * d + 1, 1e-300))
+        share = heights / (1 + heights)
+        return float((share + (1 - share) * phi).min())
+
+    low, high = 1.0, constant
+    if least(low + 1e-9) > allowed:
+        return 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if least(middle) <= allowed else (low, middle)
+    return low
