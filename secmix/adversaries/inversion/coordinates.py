@@ -83,47 +83,37 @@ class Standard:
 
     def sums(self, sums: Array, parameters: Sequence[Mixture]) -> Array:
         """Convert sums (T, c, q) to these coordinates."""
-        d, r = self.lower.shape
-        inverse, upper, wide = self.inverse, np.triu_indices(r), np.triu_indices(d)
-        out = np.empty((*sums.shape[:-1], 1 + r + r * (r + 1) // 2))
-        out[..., 0] = sums[..., 0]
-        out[..., 1 : 1 + r] = (sums[..., 1 : 1 + d] - sums[..., :1] * self.centre) @ inverse.T
-        scatter = np.empty((*sums.shape[:-1], d, d))
-        scatter[..., wide[0], wide[1]] = scatter[..., wide[1], wide[0]] = sums[..., 1 + d :]
-        inside = inverse @ scatter @ inverse.T
-        if self.is_plane:  # from about L⁺(μ − m) to about y*
-            means, shift = self._shifted(parameters)
-            first = out[..., 1 : 1 + r] - sums[..., :1] * means
-            cross = first[..., :, None] * shift[..., None, :]
-            inside += cross + cross.swapaxes(-1, -2)
-            inside += sums[..., 0, None, None] * shift[..., :, None] * shift[..., None, :]
-        out[..., 1 + r :] = inside[..., upper[0], upper[1]]
-        return out
+        return self._converted(sums, self.inverse, -self.centre, *self._moved(parameters))
 
     def noise(self, noise: Array, parameters: Sequence[Mixture]) -> Array:
         """Convert standard errors (T, c, q) of the sums, taken to be independent, as :meth:`sums` converts these."""
-        d, r = self.lower.shape
-        inverse, upper, wide = self.inverse**2, np.triu_indices(r), np.triu_indices(d)
-        out = np.empty((*noise.shape[:-1], 1 + r + r * (r + 1) // 2))
-        squared = noise**2
-        out[..., 0] = squared[..., 0]
-        out[..., 1 : 1 + r] = (squared[..., 1 : 1 + d] + squared[..., :1] * self.centre**2) @ inverse.T
-        scatter = np.empty((*noise.shape[:-1], d, d))
-        scatter[..., wide[0], wide[1]] = scatter[..., wide[1], wide[0]] = squared[..., 1 + d :]
-        inside = inverse @ scatter @ inverse.T
-        if self.is_plane:
-            means, shift = self._shifted(parameters)
-            first = out[..., 1 : 1 + r] + squared[..., :1] * means**2
-            cross = first[..., :, None] * shift[..., None, :] ** 2
-            inside += cross + cross.swapaxes(-1, -2)
-            inside += squared[..., 0, None, None] * shift[..., :, None] ** 2 * shift[..., None, :] ** 2
-        out[..., 1 + r :] = inside[..., upper[0], upper[1]]
-        return np.asarray(np.sqrt(out))
+        means, shift = self._moved(parameters)
+        return np.asarray(np.sqrt(self._converted(noise**2, self.inverse**2, self.centre**2, means**2, shift**2)))
 
-    def _shifted(self, parameters: Sequence[Mixture]) -> tuple[Array, Array]:
-        """Compute L⁺(μ − m) (T, c, r) and how far it is from where the restricted Gaussian is largest."""
+    def _converted(self, table: Array, inverse: Array, off: Array, means: Array, shift: Array) -> Array:
+        """Convert sums (T, c, q), or with squares of all coefficients their variances."""
+        d, r = self.lower.shape
+        upper, wide = np.triu_indices(r), np.triu_indices(d)
+        out = np.empty((*table.shape[:-1], 1 + r + r * (r + 1) // 2))
+        out[..., 0] = table[..., 0]
+        out[..., 1 : 1 + r] = (table[..., 1 : 1 + d] + table[..., :1] * off) @ inverse.T
+        scatter = np.empty((*table.shape[:-1], d, d))
+        scatter[..., wide[0], wide[1]] = scatter[..., wide[1], wide[0]] = table[..., 1 + d :]
+        inside = inverse @ scatter @ inverse.T
+        if self.is_plane:  # from about L⁺(μ − m) to about y*
+            first = out[..., 1 : 1 + r] + table[..., :1] * means
+            cross = first[..., :, None] * shift[..., None, :]
+            inside += cross + cross.swapaxes(-1, -2)
+            inside += table[..., 0, None, None] * shift[..., :, None] * shift[..., None, :]
+        out[..., 1 + r :] = inside[..., upper[0], upper[1]]
+        return out
+
+    def _moved(self, parameters: Sequence[Mixture]) -> tuple[Array, Array]:
+        """Compute −L⁺(μ − m) (T, c, r), and how far L⁺(μ − m) is from where the restricted Gaussian is largest."""
+        if not self.is_plane:
+            return np.empty(0), np.empty(0)
         means = np.stack([(mixture.means - self.centre) @ self.inverse.T for mixture in parameters])
-        return means, means - self._restricted(parameters)[0]
+        return -means, means - self._restricted(parameters)[0]
 
 
 @dataclass(frozen=True)
