@@ -16,7 +16,7 @@ import secmix
 from secmix import Network
 from secmix.adversaries import Adversary, Eavesdropper, HonestButCurious
 from secmix.auditing.soundness import examine_collaboration
-from secmix.estimators.unequal import explained
+from secmix.auditing.unequal import explained
 from secmix.kernel import KnownSums, clear, prove
 from secmix.protocols import PDMM, SecureSum
 from secmix.transcript import SERVER, Channel

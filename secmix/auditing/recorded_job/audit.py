@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spent_in_job
-from secmix.auditing.recorded_job.averages import averaged
 from secmix.auditing.recorded_job.controls import Control, controls, counted
-from secmix.auditing.recorded_job.passed_on import passed_on, with_those_who_get_them
-from secmix.auditing.recorded_job.result import result_of_job
+from secmix.auditing.recorded_job.passed_on import averaged, passed_on, result_of_job, with_those_who_get_them
 from secmix.auditing.recorded_job.rows import JobRow, counted_alone, known_rows, moved_along, starts_without_counts
 from secmix.auditing.released.last_arrays import LastArrays
 from secmix.recording.nvflare.changes import STEPS
