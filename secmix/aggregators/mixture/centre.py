@@ -18,27 +18,14 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class Coat:
-    """The centre among m machines (COAT: centre of attention, Zhang 2024).
+    """The centre among m machines (COAT: centre of attention, Zhang 2024)."""
 
-    Attributes
-    ----------
-    index : int
-        The machine whose median squared distance to all machines, itself included, is least.
-    mixture : Mixture
-        What it sent.
-    radius : float
-        Its root distance to the ⌊m/2⌋-th nearest machine, itself counted as the 0th: √c in the paper's terms.
-    median : float
-        The median squared distance of that row.
-    distances : (m,)
-        Root distances of all machines from it; infinite where a machine sent no mixture.
-    """
-
-    index: int
-    mixture: Mixture
+    index: int  # the machine whose median squared distance to all machines, itself included, is least
+    mixture: Mixture  # what it sent
+    # its root distance to the ⌊m/2⌋-th nearest machine, itself counted as the 0th: √c in the paper's terms
     radius: float
-    median: float
-    distances: Array
+    median: float  # the median squared distance of that row
+    distances: Array  # (m,): root distances of all machines from it; infinite where a machine sent no mixture
 
 
 @dataclass(frozen=True)

@@ -21,26 +21,10 @@ _ROUNDING = 1e-12
 def ise_matrix(mixtures: Mixtures) -> Array:
     """Compute squared distances ∫ (f_i − f_j)² between all pairs of mixtures, (m, m).
 
-    Parameters
-    ----------
-    mixtures : Mixture with one leading axis m, or a list of m
+    The result (m, m): in units of a density. Symmetric, with a diagonal of zeros; rounding below zero is clipped to
+    zero. Raises DataError: one of them is no mixture, or its density is out of the range of floats. The m²K²/2 overlaps
+    are worked out a block at a time: beside the result the memory does not grow with m.
 
-    Returns
-    -------
-    (m, m)
-        In units of a density. Symmetric, with a diagonal of zeros; rounding below zero is clipped to zero.
-
-    Raises
-    ------
-    DataError
-        One of them is no mixture, or its density is out of the range of floats.
-
-    Notes
-    -----
-    The m²K²/2 overlaps are worked out a block at a time: beside the result the memory does not grow with m.
-
-    Examples
-    --------
     >>> pair = Mixture([[1.0], [1.0]], [[[0.0]], [[0.0]]], [[[[1.0]]], [[[4.0]]]])
     >>> ise_matrix(pair).round(4)  # (1/1 + 1/2 − 2 √(2/5)) / (2 √π)
     array([[0.    , 0.0663],
@@ -62,10 +46,7 @@ def squared_distances(machines: Machines) -> Array:
 def ise(a: Mixture, b: Mixture) -> Array:
     """Compute squared distances from m mixtures to n others, (m, n); each argument has one leading axis.
 
-    Raises
-    ------
-    DataError
-        As :func:`ise_matrix`.
+    Raises DataError as :func:`ise_matrix`.
     """
     left, right = screened(a, strict=True), screened(b, strict=True)
     flattest = float(min(left.flatness.min(), right.flatness.min()))

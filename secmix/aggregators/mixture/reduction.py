@@ -23,30 +23,17 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Reduction:
-    """A reduced mixture, and how the reduction went.
+    """A reduced mixture, and how the reduction went."""
 
-    Attributes
-    ----------
-    mixture : Mixture
-        As many components as the start; one that lost all members and found no others has weight zero.
-    objective : float
-        Σ (weight) KL(component ‖ nearest centre) in nats, at ``mixture``, over the components that are not trimmed.
-    history : (rounds + 2,)
-        The objective at the start, after each round, and at the end; it never increases.
-    converged : bool
-        Whether it stopped because the objective changed by less than 1e-5 of itself.
-    reseeded : tuple of (round, centre)
-        Centres that lost all members and were moved to the most expensive component.
-    used : (m, K)
-        The share of each pooled component that was not trimmed.
-    """
-
-    mixture: Mixture
+    mixture: Mixture  # as many components as the start; one that lost all members and found no others has weight zero
+    # Σ (weight) KL(component ‖ nearest centre) in nats, at ``mixture``, over the components that are not trimmed
     objective: float
+    # (rounds + 2,): the objective at the start, after each round, and at the end; it never increases
     history: tuple[float, ...]
-    converged: bool
+    converged: bool  # whether it stopped because the objective changed by less than 1e-5 of itself
+    # tuple of (round, centre): centres that lost all members and were moved to the most expensive component
     reseeded: tuple[tuple[int, int], ...]
-    used: Array
+    used: Array  # (m, K): the share of each pooled component that was not trimmed
 
 
 def reduced(

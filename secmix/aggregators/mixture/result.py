@@ -17,35 +17,19 @@ from secmix.mixture import Mixture
 
 @dataclass(frozen=True)
 class Aggregate:
-    """The mixture that a rule made of m mixtures.
-
-    Attributes
-    ----------
-    mixture : Mixture
-    kept, rejected : integer arrays
-        Which machines were used, at least in part, and which were not.
-    objective : float
-        Of the reduction, at ``mixture``, in nats.
-    history : tuple of float
-        The objective after each round; it never increases.
-    coat : Coat
-        The centre, with the root distances of all machines from it.
-    cutoff : float
-        The root distance up to which machines were kept; infinite where a rule has none.
-    shares : (m, K)
-        The share of each component that was used: 1 and 0, but for a component that was trimmed in part.
-    notes : tuple of str
-        What a reader should know: machines set aside, centres moved, a threshold that keeps fewer than half.
-    """
+    """The mixture that a rule made of m mixtures."""
 
     mixture: Mixture
+    # kept, rejected: which machines were used, at least in part, and which were not
     kept: Ints
     rejected: Ints
-    objective: float
-    history: tuple[float, ...]
-    coat: Coat
-    cutoff: float
+    objective: float  # of the reduction, at ``mixture``, in nats
+    history: tuple[float, ...]  # the objective after each round; it never increases
+    coat: Coat  # the centre, with the root distances of all machines from it
+    cutoff: float  # the root distance up to which machines were kept; infinite where a rule has none
+    # (m, K): the share of each component that was used: 1 and 0, but for a component that was trimmed in part
     shares: Array
+    # what a reader should know: machines set aside, centres moved, a threshold that keeps fewer than half
     notes: tuple[str, ...] = ()
 
     @property

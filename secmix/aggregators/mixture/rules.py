@@ -28,23 +28,10 @@ def cred(
 ) -> Aggregate:
     """Reduce the ⌊m/2⌋ mixtures nearest to COAT, COAT included (Zhang 2024).
 
-    Parameters
-    ----------
-    mixtures : Mixture with one leading axis m, or a list of m
-    start : Mixture, optional
-        Where the reduction starts, by default at COAT.
-    squared : (m, m), optional
-        Their squared distances, where they are known already.
-    shares : (m,), optional
-        What each machine counts for in the reduction, by default the same.
+    ``start``: where the reduction starts, by default at COAT; ``squared`` (m, m): their squared distances, where they
+    are known already; ``shares`` (m,): what each machine counts for in the reduction, by default the same. Raises
+    DataError: no majority of usable machines; covariances too close to singular.
 
-    Raises
-    ------
-    DataError
-        No majority of usable machines; covariances too close to singular.
-
-    Examples
-    --------
     >>> four = Mixture(np.ones((4, 1)), [[[0.0]], [[0.1]], [[0.3]], [[9.0]]], np.ones((4, 1, 1, 1)))
     >>> cred(four).kept, cred(four).mixture.means.round(3)
     (array([0, 1]), array([[0.05]]))
@@ -69,22 +56,8 @@ def ared(
 
     c is the ⌊m/2⌋-th entry, counted from 0, of COAT's sorted row of squared distances.
 
-    Parameters
-    ----------
-    mixtures, start, squared, shares
-        As for :func:`cred`.
-
-    Raises
-    ------
-    SecmixError
-        m < 3: log(log m) is not above zero, and the radius means nothing.
-    DataError
-        No majority of usable machines; covariances too close to singular.
-
-    Notes
-    -----
-    The theory is for many machines. Below m = 15 the factor is below 1, so that fewer than half are kept; a note
-    says so.
+    The theory is for many machines. Below m = 15 the factor is below 1, so that fewer than half are kept; a note says
+    so. Takes and raises what :func:`cred` does, and a SecmixError for m < 3: log(log m) is not above zero then.
     """
     screened = screen(mixtures, squared)
     m = screened.machines.m
@@ -100,13 +73,8 @@ def ared(
 def ared_factor(m: int) -> float:
     """Compute ½ log(m/2) log(log m): ARED's squared radius in units of c.
 
-    Raises
-    ------
-    SecmixError
-        m < 3.
+    Raises SecmixError: m < 3.
 
-    Examples
-    --------
     >>> round(ared_factor(100) ** 0.5, 2)
     1.73
     """
@@ -127,19 +95,7 @@ def dfmr(
 ) -> Aggregate:
     """Reduce the mixtures within m^p times COAT's radius, in root distance (the authors' later rule, JRSS B 2026).
 
-    Parameters
-    ----------
-    mixtures, start, squared, shares
-        As for :func:`cred`.
-    p : float
-        In [0, 0.1]; 0 keeps ⌊m/2⌋ + 1 machines.
-
-    Raises
-    ------
-    SecmixError
-        p out of range.
-    DataError
-        No majority of usable machines; covariances too close to singular.
+    ``p`` in [0, 0.1], where 0 keeps ⌊m/2⌋ + 1 machines; else a SecmixError. All else is as for :func:`cred`.
     """
     if not 0 <= probability(p, "p") <= 0.1:
         raise SecmixError(f"p lies in [0, 0.1], where DFMR's theory holds; given {p!r}")
@@ -156,10 +112,7 @@ def gmr(
 ) -> Aggregate:
     """Reduce all mixtures (Zhang and Chen 2022): one Byzantine machine moves it anywhere.
 
-    Parameters
-    ----------
-    mixtures, start, squared, shares
-        As for :func:`cred`.
+    Takes and raises what :func:`cred` does.
     """
     screened = screen(mixtures, squared)
     return reduce(screened, centre(screened), screened.machines.usable, start, shares, math.inf)
@@ -175,14 +128,8 @@ def trim(
 ) -> Aggregate:
     """Reduce all components but the ``alpha`` of the total weight that fits worst (del Barrio et al. 2019).
 
-    It trims components, not machines: ``shares`` of the result says how much of each is kept.
-
-    Parameters
-    ----------
-    mixtures, start, squared, shares
-        As for :func:`cred`.
-    alpha : float
-        In [0, 1).
+    It trims components, not machines: ``shares`` of the result says how much of each is kept. ``alpha`` in [0, 1). All
+    else is as for :func:`cred`.
     """
     screened = screen(mixtures, squared)
     alpha = probability(alpha, "alpha")
@@ -199,13 +146,8 @@ def oracle(
 ) -> Aggregate:
     """Reduce the honest mixtures, which only a simulation knows: what the other rules are compared with.
 
-    Starts at COAT, or if COAT is not honest at the COAT of the honest.
-
-    Parameters
-    ----------
-    mixtures, start, squared, shares
-        As for :func:`cred`.
-    honest : indices or (m,) booleans
+    Starts at COAT, or if COAT is not honest at the COAT of the honest. ``honest``: indices or (m,) booleans. All else
+    is as for :func:`cred`.
     """
     screened = screen(mixtures, squared)
     kept = np.flatnonzero(honest_machines(honest, screened.machines.m))

@@ -29,10 +29,7 @@ FLATTEST = 1e-12
 class RejectedMixtures(UserWarning):
     """Some machines sent what is no mixture; they were set aside and counted as Byzantine.
 
-    Attributes
-    ----------
-    reasons : dict of int to str
-        What is wrong, by machine.
+    ``reasons``: what is wrong, by machine.
     """
 
     def __init__(self, reasons: dict[int, str]) -> None:
@@ -58,13 +55,8 @@ class Machines:
 def stacked(mixtures: Mixtures) -> Mixture:
     """Stack m mixtures as one Mixture with one leading axis; missing components get weight zero.
 
-    Raises
-    ------
-    DataError
-        None at all, not one leading axis, or different numbers of features.
+    Raises DataError: none at all, not one leading axis, or different numbers of features.
 
-    Examples
-    --------
     >>> one = Mixture([1.0], [[0.0]], [[[1.0]]])
     >>> two = Mixture([0.5, 0.5], [[0.0], [3.0]], [[[1.0]], [[1.0]]])
     >>> stacked([one, two]).weights

@@ -17,52 +17,30 @@ _CLEAR = 1.5
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Whom COAT's cutoffs would keep, from its nearest majority to all.
+    """Whom COAT's cutoffs would keep, from its nearest majority to all."""
 
-    Attributes
-    ----------
-    cutoffs : (c,)
-        Root distances in units of COAT's radius r, ascending: at each of them one machine more is kept.
-    machines : (c,)
-        Which.
-    count : (c,)
-        How many are kept then.
-    jump : float
-        The largest factor from one cutoff to the next; ``inf`` before machines that sent no mixture.
-    before : int
-        How many machines are kept before that jump.
-    separated : bool
-        Whether the jump is clear, a factor of 1.5 or more. If not, no threshold separates: whom a rule keeps depends on
-        where its threshold happens to lie.
-    missed, wronged : (c,) or None
-        If it is known who is honest: how many Byzantine machines are kept and honest ones are rejected.
-    separable : bool or None
-        If it is known: whether some cutoff keeps exactly the honest.
-    """
-
+    # (c,): root distances in units of COAT's radius r, ascending: at each of them one machine more is kept
     cutoffs: Array
-    machines: Ints
-    count: Ints
-    jump: float
-    before: int
+    machines: Ints  # (c,): which
+    count: Ints  # (c,): how many are kept then
+    jump: float  # the largest factor from one cutoff to the next; ``inf`` before machines that sent no mixture
+    before: int  # how many machines are kept before that jump
+    # whether the jump is clear, a factor of 1.5 or more. If not, no threshold separates: whom a rule keeps depends on
+    # where its threshold happens to lie
     separated: bool
+    # missed, wronged: (c,), if it is known who is honest: how many Byzantine machines are kept and honest ones
+    # are rejected
     missed: Ints | None = None
     wronged: Ints | None = None
-    separable: bool | None = None
+    separable: bool | None = None  # if it is known: whether some cutoff keeps exactly the honest
 
 
 def sensitivity(coat: Coat, honest: Iterable[int] | None = None) -> Sensitivity:
     """Show whom each cutoff around ``coat`` would keep, and whether some cutoff stands out.
 
-    Parameters
-    ----------
-    coat : Coat
-        From :func:`coat`, or as an aggregate holds it.
-    honest : indices or (m,) booleans, optional
-        Who is honest, known in a simulation.
+    ``coat``: from :func:`coat`, or as an aggregate holds it; ``honest``, indices or (m,) booleans: who is honest, known
+    in a simulation.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from secmix import Mixture
     >>> from secmix.aggregators.mixture import coat

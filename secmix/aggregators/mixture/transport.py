@@ -19,24 +19,11 @@ _TIE = 1e-12
 def wasserstein(a: Mixture, b: Mixture) -> float:
     """Compute the transport distance W1 between two mixtures, seen as weights on Gaussians.
 
-    Parameters
-    ----------
-    a, b : Mixture
-        Single mixtures, of any number of components.
+    ``a``, ``b``: single mixtures, of any number of components. The result: the least Σ π_kl c_kl over all plans π with
+    the weights for margins, exact (a linear programme), with the ground cost c = ‖μ − μ'‖ + ‖Σ^½ − Σ'^½‖_F, in the unit
+    of the features. Raises DataError: one of them is no mixture, or they have different numbers of features, or lie too
+    far apart.
 
-    Returns
-    -------
-    float
-        The least Σ π_kl c_kl over all plans π with the weights for margins, exact (a linear programme), with the
-        ground cost c = ‖μ − μ'‖ + ‖Σ^½ − Σ'^½‖_F, in the unit of the features.
-
-    Raises
-    ------
-    DataError
-        One of them is no mixture, or they have different numbers of features, or lie too far apart.
-
-    Examples
-    --------
     >>> a = Mixture([0.5, 0.5], [[0.0], [10.0]], [[[1.0]], [[1.0]]])
     >>> b = Mixture([0.5, 0.5], [[10.0], [0.0]], [[[1.0]], [[4.0]]])
     >>> round(wasserstein(a, b), 9)  # half of the weight goes from standard deviation 1 to 2
@@ -84,8 +71,6 @@ def aligned(mixture: Mixture, to: Mixture) -> Ints:
     The assignment of least total squared Hellinger distance, 1 − ∫ √(N N'). It is at most 1, so that one component
     far away cannot force the others apart.
 
-    Examples
-    --------
     >>> a = Mixture([0.5, 0.5], [[0.0], [10.0]], [[[1.0]], [[1.0]]])
     >>> aligned(a, to=Mixture([0.5, 0.5], [[9.0], [500.0]], [[[1.0]], [[1.0]]]))
     array([1, 0])
