@@ -82,4 +82,4 @@ def fewer_iterations(cell: Scenario) -> Iterator[Advice]:
 def fresh_masks(protocol: Any) -> Advice:
     """Return the advice to use no masks twice, with the change of a setting where the protocol has that setting."""
     change = {"protocol.masks": "fresh"} if getattr(protocol, "masks", None) == "reused" else {}
-    return Advice("Draw deep_copy masks for every averaging", change, "use new masks in every round")
+    return Advice("Draw fresh masks for every averaging", change, "use new masks in every round")
