@@ -19,8 +19,7 @@ from secmix.auditing.report import Report
 from secmix.errors import SecmixError, nearest, shown
 from secmix.scenario import PolicySpec, Scenario, render
 from secmix.scenario.lines import lines_of_cells, located
-from secmix.scenario.paths import seen_from
-from secmix.scenario.resolve import AS_IT_WAS_RUN, cell_at, home_of, resolve, with_changes
+from secmix.scenario.resolve import AS_IT_WAS_RUN, cell_at, home_of, resolve, seen_from, with_changes
 
 
 def audit(

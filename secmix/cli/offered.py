@@ -38,7 +38,7 @@ def without_what_fails(text: str, path: Path, remarks: list[str]) -> str:
     """Turn protocols that cannot run on this network or these data into comments of the scenario."""
     from secmix.auditing.engine.run_cell import try_out
     from secmix.auditing.setup import PreparedData
-    from secmix.scenario.paths import seen_from
+    from secmix.scenario.resolve import seen_from
 
     scenario = parse(text, f"'{path}'")
     cells = [seen_from(cell, path.parent) for cell in scenario.cells()]

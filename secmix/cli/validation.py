@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secmix._base import plugins
-from secmix._base.locations import line_of
 from secmix._base.settings import faults_of_settings, takes
-from secmix._base.toml_text import read_text, read_toml
+from secmix._base.toml_text import line_of, read_text, read_toml
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
 from secmix.scenario.lines import located
-from secmix.scenario.paths import in_table, seen_from
-from secmix.scenario.resolve import with_known_adversaries
+from secmix.scenario.resolve import in_table, seen_from, with_known_adversaries
 
 if TYPE_CHECKING:
     from secmix.auditing.engine.estimate import CostEstimate

@@ -1,10 +1,14 @@
-"""Data sets: rows of plain numbers, and where they come from."""
+"""Data sets: rows of plain numbers and where they come from, prepared for a mixture and sampled for the nodes."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from secmix._base.checks import Array, finite_array
+import numpy as np
+
+from secmix._base.checks import Array, Ints, finite_array, integer
 from secmix.errors import DataError
 
 
@@ -34,3 +38,91 @@ class Dataset:
         object.__setattr__(self, "rows", finite_array(self.rows, "the data", ndim=2))
         if self.groups is not None and len(self.groups) != len(self.rows):
             raise DataError(f"groups names {len(self.groups)} owners for {len(self.rows)} rows; give one a row")
+
+
+_NAMED = 5  # of constant columns, in an error's first words
+
+
+def prepared(data: Dataset, *, standardise: bool = True, features: int | None = None) -> Array:
+    """Prepare rows (N, d) for a mixture: columns of mean 0 and variance 1, then the first principal components.
+
+    Raises
+    ------
+    DataError
+        If a column is constant, there is one row only, or there are not as many columns as ``features``.
+    """
+    rows = data.rows
+    if len(rows) < 2:
+        raise DataError(
+            f"the data have {len(rows)} row{'s' * (len(rows) != 1)}, where two at least are needed for any column to "
+            "vary; add rows, or say header = false if the file's first line is a row too"
+        )
+    still = np.flatnonzero(np.ptp(rows, axis=0) <= 1e-12 * np.abs(rows).max(axis=0))  # up to rounding
+    if len(still):
+        names = [data.columns[j] for j in still]
+        called = ", ".join(f"'{name}'" for name in names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
+        which = f"column {called} is" if len(names) == 1 else f"columns {called} are"
+        raise DataError(
+            f"{which} constant in all {len(rows)} rows and carr{'ies' if len(names) == 1 else 'y'} nothing; leave out "
+            f"with drop = {json.dumps(names, ensure_ascii=False)}"
+        )
+    if standardise:
+        rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    if features is not None:
+        integer(features, "features")
+        if features > min(rows.shape):
+            raise DataError(
+                f"features = {features}, but the data have {rows.shape[1]} columns and {len(rows)} rows; lower features"
+            )
+        from sklearn.decomposition import PCA
+
+        pca = PCA(features, svd_solver="full")
+        rows = pca.fit_transform(rows)
+        carried = int((pca.singular_values_ > 1e-9 * pca.singular_values_[0]).sum())
+        if carried < features:
+            raise DataError(
+                f"features = {features}, but the columns depend on each other and carry only {carried}; lower features"
+            )
+        # Unit variance along each component keeps one feature from drowning the others.
+        rows = rows / rows.std(axis=0) if standardise else rows
+    return np.ascontiguousarray(rows)
+
+
+def sample_rows(
+    rows: Array,
+    counts: Sequence[int],
+    runs: int,
+    rng: np.random.Generator,
+    groups: Sequence[Ints] | None = None,
+) -> list[Array]:
+    """Sample rows for the nodes, in each run anew and without replacement.
+
+    Parameters
+    ----------
+    rows : (N, d)
+    counts : sequence of int, length n
+        Rows of each node.
+    groups : sequence of arrays of int, length n, optional
+        Which rows may be each node's; default: any.
+
+    Returns
+    -------
+    list of (runs, counts[i], d)
+
+    Raises
+    ------
+    DataError
+        If there are fewer rows than asked for.
+    """
+    for i, count in enumerate(counts):
+        integer(count, f"the number of rows of node {i}")
+    if groups is not None:
+        return [
+            rows[np.stack([rng.choice(own, size=count, replace=False) for _ in range(runs)])]
+            for own, count in zip(groups, counts, strict=True)
+        ]
+    total = sum(counts)
+    if total > len(rows):
+        raise DataError(f"{len(counts)} nodes ask for {total} rows, but the data have {len(rows)}; lower rows_per_node")
+    drawn = np.stack([rng.choice(len(rows), size=total, replace=False) for _ in range(runs)])
+    return [rows[part] for part in np.split(drawn, np.cumsum(counts)[:-1], axis=1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from secmix._base.locations import Path, locations
+from secmix._base.toml_text import KeyPath, locations
 from secmix.errors import DataError, NetworkError, SecmixError, brief
 from secmix.scenario import Scenario
 
@@ -53,11 +53,11 @@ def _choices(scenario: Scenario) -> list[dict[str, int]]:
     return [dict(zip(scenario.sweep, chosen, strict=True)) for chosen in itertools.product(*counts)]
 
 
-def _at(scenario: Scenario, chosen: dict[str, int], table: str) -> Path:
+def _at(scenario: Scenario, chosen: dict[str, int], table: str) -> KeyPath:
     if table not in scenario.sweep:
         return (table,)
     return ("sweep", table, chosen[table]) if table in chosen else ("sweep", table)
 
 
-def _line(known: dict[Path, int], path: Path) -> int | None:
+def _line(known: dict[KeyPath, int], path: KeyPath) -> int | None:
     return next((known[path[:k]] for k in range(len(path), 0, -1) if path[:k] in known), None)

@@ -1,8 +1,12 @@
-"""Resolve what an audit is asked of: a scenario by object, dict, file or name, and what a call changes in it."""
+"""Resolve what an audit is asked of: a scenario by object, dict, file or name, and what a call changes in it.
+
+Paths of data files and projects in a scenario's file start from the folder that it is in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,13 +16,14 @@ from pydantic import ValidationError
 from secmix._base.toml_text import read_text, read_toml
 from secmix.errors import ScenarioError, shown
 from secmix.scenario.catalogue import find
-from secmix.scenario.paths import seen_from
 from secmix.scenario.scenario import Scenario, from_dict, parse
 from secmix.scenario.specs import AcceptedInRecordingSpec, AcceptedSpec, PartSpec, PolicySpec, Strict
 
 Entry = TypeVar("Entry", bound=Strict)
 AS_IT_WAS_RUN = "scenario.toml"
 """The scenario as it was run, beside the report."""
+_PATHS = {"data": "path", "protocol": "project"}
+_APP = "flower_app"
 
 
 def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str, str | None]:
@@ -133,3 +138,54 @@ def with_known_adversaries(scenario: Scenario) -> Scenario:
         error.key = ("claim", "against")
         raise error
     return scenario
+
+
+def with_paths(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
+    """Return ``scenario`` with each path of a data file or project changed, those of its sweep too.
+
+    >>> from secmix.scenario import parse
+    >>> text = "network.kind = 'cycle'\\n[data]\\nname = 'csv'\\npath = 'rows.csv'\\n"
+    >>> with_paths(parse(text), lambda path: f"old/{path}").data.settings
+    {'path': 'old/rows.csv'}
+    """
+    content = scenario.to_dict()
+    changed = {**content, **{table: in_table(table, content[table], change) for table in _PATHS}}
+    sweep: dict[str, list[Any]] = content.get("sweep", {})
+    if sweep:
+        changed["sweep"] = {
+            key: [_moved(value, change) for value in values]
+            if key == "data.path"
+            else [in_table(key, value, change) for value in values]
+            for key, values in sweep.items()
+        }
+    return scenario if changed == content else from_dict(changed)
+
+
+def seen_from(scenario: Scenario, folder: str | Path, here: str | Path = ".") -> Scenario:
+    """Return ``scenario``, whose paths start from ``folder``, with paths that start from ``here``."""
+    if Path(folder) == Path(here):
+        return scenario
+    if Path(here) == Path("."):
+        return with_paths(scenario, lambda path: os.path.join(folder, path))
+    return with_paths(scenario, lambda path: path if os.path.isabs(path) else _relative(Path(folder, path), here))
+
+
+def _relative(path: Path, here: str | Path) -> str:
+    try:
+        return os.path.relpath(path, here)
+    except ValueError:  # on another drive
+        return os.path.abspath(path)
+
+
+def in_table(name: str, table: Any, change: Callable[[str], str]) -> Any:
+    """Return a table of a scenario with its path changed, if it has one."""
+    key = _PATHS.get(name)
+    if key is None or not isinstance(table, Mapping) or key not in table:
+        return table
+    if name == "protocol" and table.get("name") != _APP:  # what others call so may be no path
+        return table
+    return {**table, key: _moved(table[key], change)}
+
+
+def _moved(path: Any, change: Callable[[str], str]) -> Any:
+    return change(path) if isinstance(path, str) and path else path

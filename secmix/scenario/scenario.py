@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from secmix._base.locations import line_of
-from secmix._base.toml_text import check_size, read_text, read_toml
+from secmix._base.toml_text import check_size, line_of, read_text, read_toml
 from secmix.errors import ScenarioError, brief, nearest, shown
 from secmix.scenario.claim_spec import ClaimSpec
 from secmix.scenario.specs import (

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import secmix
-from secmix._base.locations import line_of, locations
+from secmix._base.toml_text import line_of, locations
 from secmix.auditing.baseline import counted, different_scenarios
 from secmix.auditing.report import Report
 from secmix.cli import console

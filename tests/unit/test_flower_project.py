@@ -15,7 +15,7 @@ from secmix.errors import ScenarioError, SecmixError
 from secmix.protocols.flower import FlowerApp
 from secmix.protocols.flower.project import calls_for_data, read_project
 from secmix.scenario import load, parse
-from secmix.scenario.paths import seen_from
+from secmix.scenario.resolve import seen_from
 
 APP = """
 [tool.flwr.app.components]

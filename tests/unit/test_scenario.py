@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix._base.locations import line_of
+from secmix._base.toml_text import line_of
 from secmix.errors import ScenarioError
 from secmix.scenario import Scenario, from_dict, load, parse, render
 

@@ -38,7 +38,7 @@ from secmix.estimators.exact.provenance import unexplained
 from secmix.protocols import EMRun, Plain
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
-from secmix.scenario.paths import in_table
+from secmix.scenario.resolve import in_table
 from secmix.transcript import Channel, Transcript, View, listening
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
