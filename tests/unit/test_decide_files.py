@@ -1,4 +1,4 @@
-"""Count the files between a finding and a verdict: whoever asks what decides has so many to read."""
+"""Count the files between a finding and a verdict, and those of a whole cell: whoever asks has so many to read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,25 @@ def test_from_a_finding_to_a_verdict_it_is_three_files_at_most(files: set[str]) 
     before = secmix.audit(AUDITED)
     assert before.verdict == "violated"
     assert secmix.audit(AUDITED, baseline=before).verdict == "no worse"
-    ours = sorted(str(Path(file).relative_to(PACKAGE)) for file in files if file.startswith(f"{PACKAGE}/"))
-    print(len(ours), "files:", ", ".join(ours))
+    ours = _ours(files)
     assert "auditing/decide.py" in ours
     assert len(ours) <= 3
+
+
+def test_a_cell_of_a_secure_sum_with_structure_runs_code_of_101_files_at_most() -> None:
+    cell = {**AUDITED, "measure": {"evidence": ["structure"]}}
+    secmix.audit(cell)  # loads what is loaded once
+    files: set[str] = set()
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, arg: files.add(frame.f_code.co_filename))
+    try:
+        assert secmix.audit(cell).verdict == "violated"  # so that advice is tried too
+    finally:
+        sys.settrace(before)
+    assert len(_ours(files)) <= 101
+
+
+def _ours(files: set[str]) -> list[str]:
+    ours = sorted(str(Path(file).relative_to(PACKAGE)) for file in files if file.startswith(f"{PACKAGE}/"))
+    print(len(ours), "files:", ", ".join(ours))
+    return ours
