@@ -16,15 +16,18 @@ Progress = Callable[[float, int, str], None]
 """Called with the finished cells, nodes or parts, their total number, and a description of the current step."""
 
 
-def finite_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
-    """Convert ``values`` to a float64 array; raise a DataError that names the first entry that is not finite."""
+def finite_array(values: ArrayLike, name: str, ndim: int | None = None, *, empty: bool = False) -> Array:
+    """Convert ``values`` to a float64 array; raise a DataError that names the first entry that is not finite.
+
+    With ``empty`` it may have no entry at all.
+    """
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):  # the values may be private and are not repeated
         raise DataError(f"{name} must be an array of numbers, with rows of equal length") from None
     if ndim is not None and array.ndim != ndim:
         raise DataError(f"{name} must have {ndim} axes; the array given has shape {array.shape}")
-    if array.size == 0:
+    if array.size == 0 and not empty:
         raise DataError(f"{name} is empty (shape {array.shape}); give at least one value")
     if not np.isfinite(array).all():
         raise _not_finite(array, name)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, finite_array, integer, positive
-from secmix.errors import SecmixError
+from secmix.errors import DataError, SecmixError
 from secmix.privacy.ledger import Clip, Noise, clipped, current
 
 
@@ -18,6 +18,7 @@ def clip(x: ArrayLike, norm: float, axis: int | tuple[int, ...] | None = None, o
     Parameters
     ----------
     x : array_like
+        It may have no vectors, as a batch that is drawn row by row: their sum is zero.
     norm : float
         Public, above 0: one that follows from the data tells of them, and bounds nothing.
     axis : int, tuple of int or None
@@ -34,7 +35,7 @@ def clip(x: ArrayLike, norm: float, axis: int | tuple[int, ...] | None = None, o
     Raises
     ------
     DataError
-        If ``x`` holds what is no finite number.
+        If ``x`` holds what is no finite number, or vectors without any.
     SecmixError
         If a setting lies outside its range.
 
@@ -45,10 +46,12 @@ def clip(x: ArrayLike, norm: float, axis: int | tuple[int, ...] | None = None, o
     >>> clip([3.0, -1.0], 2.0, ord=1).tolist()
     [1.5, -0.5]
     """
-    values, radius = finite_array(x, "x"), positive(norm, "norm")
+    values, radius = finite_array(x, "x", empty=True), positive(norm, "norm")
     if integer(ord, "ord") > 2:
         raise SecmixError(f"ord must be 2, for Gaussian noise, or 1, for Laplace noise; given {ord!r}")
     axes = _axes(axis, values.ndim)
+    if 0 in (values.shape[a] for a in axes):
+        raise DataError(f"x has vectors without entries (shape {values.shape}, axis {axis!r}); give each at least one")
     with np.errstate(over="ignore"):  # of an infinite length nothing is left
         size = np.abs(values) if ord == 1 else values**2
         length = size.sum(axis=axes, keepdims=True) if axes else size

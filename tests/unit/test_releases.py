@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from secmix.auditing.noise.replays.reach import reach_of
 from secmix.errors import DataError, SecmixError
 from secmix.privacy import clip, gaussian, laplace, releases_epsilon
 from secmix.privacy.ledger import Clip, Ledger, clipped, noting
@@ -46,9 +47,25 @@ def test_without_an_axis_all_is_one_vector_and_axes_count_from_both_ends(x: Any,
     assert np.array_equal(clip(x, norm, axis=0, ord=order), clip(x, norm, axis=-2, ord=order))
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_batch_without_rows_adds_nothing_and_moves_by_the_norm_where_one_comes(order: int) -> None:
+    releases = []
+    for count in (0, 1):
+        with noting(Ledger()) as ledger:
+            total = clip(np.full((count, 3), 9.0), 2.0, axis=-1, ord=order).sum(axis=0)
+            gaussian(total, 1.0, np.random.default_rng(0))
+        releases += ledger.releases
+    assert np.array_equal(clip(np.empty((0, 3)), 2.0, axis=-1, ord=order), np.empty((0, 3)))
+    assert np.array_equal(releases[0].value, np.zeros(3))
+    assert length(releases[1].value, order) == pytest.approx(2.0)
+    assert reach_of(*releases).ratio == reach_of(*releases[::-1]).ratio == 2.0
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
+        (lambda rng: clip([], 1.0), "x has vectors without entries"),
+        (lambda rng: clip(np.empty((2, 0)), 1.0, axis=-1), "x has vectors without entries"),
         (lambda rng: clip([1.0], 0.0), "norm must be above 0"),
         (lambda rng: clip([1.0], 1.0, ord=3), "ord must be 2, for Gaussian noise, or 1"),
         (lambda rng: clip([[1.0]], 1.0, axis=2), "axis must name different axes"),
