@@ -31,6 +31,7 @@ _CALLS = 3
 _MOST_KEPT = 3  # proofs: the cells of a report that share one follow one another
 _PROOFS: dict[tuple[tuple[type, ...], bytes], Proof] = {}
 _VISIBLE = 0.9  # of the variance: the kernel reckons with the largest number of the data, the runs with the usual one
+_TOO_WIDE = "a proof follows every number that is summed, and so many do not fit either"
 _MARGIN = 1e-6  # between shares that algebra finds in two ways
 
 
@@ -46,7 +47,8 @@ def proof_of(case: CellContext) -> Clearance | Open | None:
         else:
             assert isinstance(case.setup, SumSetup)
             assert isinstance(observation, SumObservation)
-            case.fitted[_KEY] = _proved(case, case.setup, observation)
+            wide = bool(case.setup.too_wide)  # what is traced takes more memory an entry than runs do
+            case.fitted[_KEY] = Open(_TOO_WIDE) if wide else _proved(case, case.setup, observation)
     outcome: Clearance | Open | None = case.fitted[_KEY]
     return outcome
 

@@ -78,8 +78,11 @@ def test_what_cannot_fit_is_refused_before_it_runs_with_the_keys_that_make_it_fi
     with pytest.raises(DataError, match="with 300 columns each of 4 nodes sums 90,902 numbers in an iteration") as info:
         check_memory(wide, build_setup(wide))
     fewer, limit = map(
-        int, re.findall(r"features to at most (\d+), or memory_limit to at least (\d+)", str(info.value))[0]
+        int, re.findall(r"features to at most (\d+), .*memory_limit to at least (\d+)", str(info.value))[0]
     )
+    names = re.findall(r"\[measure\] evidence to \[(.*)\] alone", str(info.value))[0]
+    exact = from_dict({**wide.to_dict(), "measure": {"evidence": re.findall(r"'(\w+)'", names)}})
+    check_memory(exact, build_setup(exact))
     for fits in (scenario(fewer, 1024), scenario(300, limit)):
         check_memory(fits, build_setup(fits))
     for does_not in (scenario(fewer + 1, 1024), scenario(300, limit - 1)):

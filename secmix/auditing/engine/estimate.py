@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from secmix.auditing.evidence.interface import installed
+from secmix.auditing.observation.weighing import room_for_messages
 from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.unequal import are_unequal
@@ -25,6 +26,7 @@ _MEASURES = {"decoders", "information", "inversion", "ksg", "reconstruction"}
 _SAFETY = 2  # factor by which the estimate may be too small
 _LONG, _LARGE = 30, 2048  # seconds, and MiB, above which a warning is given
 _EXACT_RUNS, _EXACT_NUMBERS = 500, 10**7  # runs, and summed numbers in all of them, that check masks well enough
+_FEW_RUNS = 2  # that show how messages are made: one is read by probes, and all are held against what was read
 _BASE, _BLOCKS, _COPIES = 250, 2, 6  # MiB of any process; copies of a block of runs, and of all summed numbers
 
 
@@ -45,8 +47,10 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float,
         by_one = released is not None and not isinstance(released, FittedMixture)
         shadows = cell.measure.work(MOST_RUNS) if by_one else 0
         return CostEstimate(_LEAST + trial * (cell.runs + shadows), base)
+    base += _BLOCKS * (room_for_messages(cell, setup) - cell.message_limit)
     summed = _numbers_summed(cell, setup, setup.rows.shape[1])
     share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
+    share *= _FEW_RUNS / FEWEST_RUNS if setup.too_wide else 1.0
     seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED
     seconds += messages * cell.model.iterations / _SENT
     return CostEstimate(seconds, base + planned_runs(cell, setup)[0] * _of_a_run(summed))
@@ -55,23 +59,26 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float,
 def check_memory(cell: Scenario, setup: SumSetup) -> None:
     """Check from the sizes alone, before anything runs, whether the fewest runs of a sum fit into ``memory_limit``.
 
-    Raises DataError if they do not, with the number of columns and the limit that would do.
+    Raises DataError if they do not, with the settings that would do.
     """
-    share = 1 - _BLOCKS * cell.message_limit / cell.memory_limit  # what messages leave
-    d, room = setup.rows.shape[1], share * cell.memory_limit
-    need = FEWEST_RUNS * _of_a_run(_numbers_summed(cell, setup, d))
-    if need <= room:
+    fewest = _fewest(cell, setup)
+    if fewest * _of_a_run(_numbers_summed(cell, setup, setup.rows.shape[1])) <= _share(cell) * cell.memory_limit:
         return
-    fits = next((k for k in range(d, 0, -1) if FEWEST_RUNS * _of_a_run(_numbers_summed(cell, setup, k)) <= room), 0)
-    fewer = f"set features to at most {fits}, or" if fits else "use fewer nodes or iterations, or set"
-    entries = _numbers_summed(cell, setup, d) // (setup.network.n * cell.model.iterations)
-    error = DataError(
-        f"[data] with {d} columns each of {setup.network.n} nodes sums {entries:,} numbers in an iteration, and "
-        f"{FEWEST_RUNS} runs take {need / 1024:.1f} GiB, where memory_limit = {cell.memory_limit} leaves "
-        f"{room / 1024:.1f}; {fewer} memory_limit to at least {math.ceil(need / share)}"
-    )
+    error = DataError(f"[data] with {_beyond(cell, setup, fewest)}")
     error.key = ("data", "features")
     raise error
+
+
+def too_wide(cell: Scenario, setup: SumSetup) -> str:
+    """Say why no more than a few runs of a sum are made: of its width more do not fit; "" if they do.
+
+    Exact evidence reads off these few, in all entries, how messages are made of inputs and masks, which does not depend
+    on how many runs there are. The law of masks and data takes many; it stays open, and nobody is cleared.
+    """
+    if FEWEST_RUNS * _of_a_run(_numbers_summed(cell, setup, setup.rows.shape[1])) <= _share(cell) * cell.memory_limit:
+        return ""
+    made = f"{_FEW_RUNS} runs were made, which show how messages are made of inputs and masks, and no more"
+    return f"{made}: with {_beyond(cell, setup, FEWEST_RUNS)}"
 
 
 def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, str]:
@@ -84,6 +91,8 @@ def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[
         return cell.runs, ""
     summed = _numbers_summed(cell, setup, setup.rows.shape[1])
     room = cell.memory_limit - _BLOCKS * cell.message_limit
+    if setup.too_wide:
+        return _FEW_RUNS, ""  # said among what is not met
     fitting = max(int(room / (_SAFETY * _of_a_run(summed))), FEWEST_RUNS)
     enough = max(min(_EXACT_RUNS, _EXACT_NUMBERS // summed), FEWEST_RUNS) if _is_exact(cell, setup) else cell.runs
     runs = min(cell.runs, fitting, enough)
@@ -99,6 +108,33 @@ def _is_exact(cell: Scenario, setup: SumSetup) -> bool:
     """Say whether all evidence that the scenario names is exact; of nodes that are no equals it is estimated."""
     named = [evidence for evidence in installed() if evidence.name in cell.measure.evidence]
     return all(evidence.exact for evidence in named) and not are_unequal(setup)
+
+
+def _fewest(cell: Scenario, setup: SumSetup) -> int:
+    return _FEW_RUNS if _is_exact(cell, setup) else FEWEST_RUNS
+
+
+def _share(cell: Scenario) -> float:
+    """Compute the share of ``memory_limit`` that messages leave."""
+    return 1 - _BLOCKS * cell.message_limit / cell.memory_limit
+
+
+def _beyond(cell: Scenario, setup: SumSetup, runs: int) -> str:
+    """Say that so many runs do not fit into ``memory_limit``, and which settings would do."""
+    d, room = setup.rows.shape[1], _share(cell) * cell.memory_limit
+    of_a_run = {k: _of_a_run(_numbers_summed(cell, setup, k)) for k in range(1, d + 1)}
+    need = runs * of_a_run[d]
+    columns = max((k for k, each in of_a_run.items() if runs * each <= room), default=0)
+    fewer = f"set features to at most {columns}, or" if columns else "use fewer nodes or iterations, or set"
+    exact = [evidence.name for evidence in installed() if evidence.exact and evidence.name in cell.measure.evidence]
+    if _fewest(cell, setup) == FEWEST_RUNS and exact and not are_unequal(setup) and _FEW_RUNS * of_a_run[d] <= room:
+        fewer = f"{fewer.removesuffix(', or')}, [measure] evidence to {exact} alone, or"
+    entries = _numbers_summed(cell, setup, d) // (setup.network.n * cell.model.iterations)
+    return (
+        f"{d} columns each of {setup.network.n} nodes sums {entries:,} numbers in an iteration, and {runs} runs take "
+        f"{need / 1024:.1f} GiB, where memory_limit = {cell.memory_limit} leaves {room / 1024:.1f}; {fewer} "
+        f"memory_limit to at least {math.ceil(need / _share(cell))}"
+    )
 
 
 def _numbers_summed(cell: Scenario, setup: SumSetup, d: int) -> int:

@@ -13,7 +13,7 @@ from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
 from secmix.auditing.cells.steps import CellResult, Tell, Word
-from secmix.auditing.engine.estimate import CostEstimate, check_memory, estimate, planned_runs
+from secmix.auditing.engine.estimate import CostEstimate, check_memory, estimate, planned_runs, too_wide
 from secmix.auditing.engine.memory import within
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
@@ -50,7 +50,7 @@ def run_cell(
     # Always one thread, since sums inside BLAS depend on the number of threads, and so on the number of workers.
     # One cell at a time in a process, since the kernel replaces names in a protocol's modules while it traces it.
     with _CELLS, threadpool_limits(limits=1), code_allowed(allow_code), unrelated():
-        setup = build_setup(cell, _new(ready_parts), prepared)
+        setup = _weighed(cell, build_setup(cell, _new(ready_parts), prepared))
         runs, fewer = planned_runs(cell, setup)
         planned = cell.model_copy(update={"runs": runs})
         shown: list[CellResult] = []
@@ -131,12 +131,17 @@ def try_out(
     SecmixError if it cannot be run.
     """
     with code_allowed(allow_code), unrelated():
-        setup = build_setup(cell, _new(ready_parts), prepared)
+        setup = _weighed(cell, build_setup(cell, _new(ready_parts), prepared))
         if isinstance(setup, SumSetup):
             check_memory(cell, setup)
         begun = time.process_time()
         messages = _trial(cell, setup)
         return estimate(cell, setup, time.process_time() - begun, messages)
+
+
+def _weighed(cell: Scenario, setup: SumSetup | CollaborationSetup) -> SumSetup | CollaborationSetup:
+    """Return ``setup``, which says of a sum that is too wide that only a few runs are made."""
+    return replace(setup, too_wide=too_wide(cell, setup)) if isinstance(setup, SumSetup) else setup
 
 
 def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:

@@ -28,6 +28,7 @@ from secmix.auditing.observation.reading import (
     nothing_read,
     read,
 )
+from secmix.auditing.observation.weighing import room_for_messages
 from secmix.auditing.setup import Setup, SumSetup, build_model, with_active_adversary
 from secmix.auditing.soundness.linear_masks import independent
 from secmix.auditing.soundness.runner import deep_copy
@@ -173,20 +174,25 @@ def trial_run(cell: Scenario, setup: SumSetup) -> tuple[int, int]:
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
     numbers = iterations * max(int(inputs[0].size) for inputs, _ in probed.recorded)
     messages = sum(len(block.sender) for block in run.transcript if block.line != "held")
-    return min(fitting(cell, run.transcript, 1, iterations), max(_TOGETHER // numbers, _ENOUGH)), messages
+    limit = room_for_messages(cell, setup)
+    return min(fitting(cell, run.transcript, 1, iterations, limit=limit), max(_TOGETHER // numbers, _ENOUGH)), messages
 
 
-def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1) -> int:
-    """Compute how many runs' messages, ``times`` over, fit into memory; ``transcript`` is of ``real`` runs."""
+def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1, *, limit: float | None = None) -> int:
+    """Compute how many runs' messages, ``times`` over, fit into ``limit`` MiB; ``transcript`` is of ``real`` runs.
+
+    The limit is ``message_limit``, where none is given.
+    """
+    limit = cell.message_limit if limit is None else limit
     if not transcript.iterations:
         raise SecmixError("the protocol sent no message through its channel; send every message with channel.send")
     per_run = times * sum(b.payload.nbytes / b.runs for b in transcript)
     units = max(b.runs for b in transcript) - real
-    room = int(cell.message_limit * 2**20 / per_run) - units
+    room = int(limit * 2**20 / per_run) - units
     if room < 1:
         raise SecmixError(
             f"the messages of a single run take {per_run * (1 + units) / 2**20:.1f} MiB, where memory_limit = "
-            f"{cell.memory_limit} leaves {cell.message_limit:.1f} for them; raise memory_limit, or use fewer nodes, "
+            f"{cell.memory_limit} leaves {limit:.1f} for them; raise memory_limit, or use fewer nodes, "
             "columns (features), iterations or components, or a larger tol"
         )
     return min(room, 500, cell.runs)
@@ -263,7 +269,9 @@ def _block(
     # A proof is about single runs: only this check shows masks of several runs that depend on each other.
     unmet_premises = unmet_independence(drawn)
     unread: list[str] = []
-    if first and runs < _ENOUGH:
+    if wide := setup.too_wide:
+        unmet_premises.append(wide)
+    elif first and runs < _ENOUGH:
         more = _masks_of_more_runs(cell, setup, averagings.values())
         unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more])
     for t, ended in probes.items():  # runs without probes have the message schedule of runs with probes
@@ -290,7 +298,8 @@ def _block(
         mask_shape=unmet_shape(drawn, modulus, grid, given=[masks for _, masks in averagings.values()]),
         unread=unread,
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in averagings.items()},
-        sums=known_sums(setup, rows_by_node, run, readings, estimates, averagings) if first else [],
+        # Only inversion asks for them, and that is no exact evidence; they hold on to mixtures.
+        sums=known_sums(setup, rows_by_node, run, readings, estimates, averagings) if first and not wide else [],
         guesses=guesses,
         readings=readings,
         others=[],
@@ -330,7 +339,8 @@ def _joined(blocks: list[SumObservation]) -> SumObservation:
     first = blocks[0]
 
     def stacked(get: Any, axis: int) -> Array:
-        return np.concatenate([get(block) for block in blocks], axis=axis)
+        parts = [get(block) for block in blocks]
+        return np.concatenate(parts, axis=axis) if len(parts) > 1 else np.asarray(parts[0])  # a copy may not fit
 
     return replace(
         first,

@@ -14,6 +14,13 @@ from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import Scenario
 from secmix.transcript import at_most
 
+_OF_FEW_RUNS = 1 / 4  # of the memory: what runs leave behind them is then smaller than their messages
+
+
+def room_for_messages(cell: Scenario, setup: SumSetup) -> float:
+    """Return the MiB of ``memory_limit`` that messages may take: more of it where only a few runs are made."""
+    return _OF_FEW_RUNS * cell.memory_limit if setup.too_wide else cell.message_limit
+
 
 def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
     """Say why messages are not probed: the probes of one run would not fit into ``memory_limit``; "" if they do.
@@ -28,8 +35,9 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
     entries = cell.model.components * (1 + d + d * (d + 1) // 2)
     masks = np.shape(setup.protocol.draw_masks(1, entries, setup.network, rng))
     probes = -(-(setup.network.n + (masks[1] if len(masks) == 3 else 0)) // entries)
-    limit = cell.message_limit * 2**20
-    sizes = f"the {cell.message_limit:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
+    allowed = room_for_messages(cell, setup)
+    limit = allowed * 2**20
+    sizes = f"the {allowed:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
     remedy = "raise it, or use fewer nodes or components, or a larger tol"
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
     of_residues = SumTraits.of(setup.protocol).modulus is not None

@@ -76,6 +76,8 @@ def _reasons(case: CellContext) -> list[str]:
 def _gather(case: CellContext) -> Gathered:
     """Try the decoders one after the other, the simplest first, until one finds something."""
     missed: list[str] = []
+    if isinstance(case.setup, SumSetup) and case.setup.too_wide:
+        return Gathered(missed=("witnesses, which take more runs than fit",))
     # The protocol's numbers may be anything; errors here must not prevent other evidence.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -18,6 +18,8 @@ from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits
 
+_MANY = 4096  # entries from which on they are worked out together; of fewer the order of sums stays as it was
+
 
 @dataclass(frozen=True)
 class GaussianView:
@@ -69,6 +71,10 @@ class GaussianView:
         out = np.tensordot(self.known, known, axes=1)
         # Singular values, not a solve: masks a billionth of the inputs would leave a singular matrix.
         u, s, vt = np.linalg.svd(through, full_matrices=False)
+        if len(ratio) > _MANY:
+            gains = s[:, None] / np.maximum(s[:, None] ** 2 + ratio**2, 1e-300)
+            out += np.tensordot(self.null @ vt.T, gains[:, None] * np.tensordot(u.T, rest, axes=1), axes=1)
+            return np.asarray(out)
         for j, r in enumerate(ratio):
             gain = vt.T @ ((s / np.maximum(s**2 + float(r) ** 2, 1e-300))[:, None] * u.T)
             out[..., j] += self.null @ (gain @ rest[..., j])
