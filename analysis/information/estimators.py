@@ -14,7 +14,7 @@ from analysis.information import neural
 from analysis.information.tasks import Array
 from secmix.estimators import information_lower_bound, ksg
 from secmix.estimators.estimate import Estimate
-from secmix.estimators.information.scores import normal_scores
+from secmix.estimators.information.normal_scores import normal_scores
 
 
 class Reading(NamedTuple):

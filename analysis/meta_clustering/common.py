@@ -13,8 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from secmix._base.checks import Array, Ints
 from secmix.protocols import MetaClustering
+from secmix.protocols.meta_clustering.candidates import CandidateFailed
 from secmix.protocols.meta_clustering.clustering import FewerClusters
-from secmix.protocols.meta_clustering.selection import CandidateFailed
 
 Part = tuple[Array, Array]
 WAYS = ("gap", "penalty", "given")  # how K is chosen

@@ -15,7 +15,7 @@ from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import ProtocolWrapper
-from secmix.protocols.sums.unmasking import PAIRS, SELF
+from secmix.protocols.sums.mask_shares import PAIRS, SELF
 from secmix.transcript import SERVER, Channel, Transcript, View
 
 

@@ -13,7 +13,7 @@ from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
 from secmix.cli.recorded_audit import command_of, result_in_words, spending, wanted_formats, written
 from secmix.recording.nvflare.ends import read_job
-from secmix.reporting.formats.recorded import RecordedReport, Statement, markdown, statements, with_accepted
+from secmix.reporting.formats.recorded_report import RecordedReport, Statement, markdown, statements, with_accepted
 from secmix.reporting.release.of_recorded import page_of_job
 from secmix.scenario import AcceptedInRecordingSpec
 

@@ -15,7 +15,14 @@ from secmix.auditing.recorded import RecordedAudit, RecordedReading, audit_recor
 from secmix.auditing.released.last_arrays import OPEN, LastArrays
 from secmix.errors import SecmixError
 from secmix.recording import read_recording
-from secmix.reporting.formats.recorded import RecordedReport, Statement, html, markdown, statements, with_accepted
+from secmix.reporting.formats.recorded_report import (
+    RecordedReport,
+    Statement,
+    html,
+    markdown,
+    statements,
+    with_accepted,
+)
 from secmix.reporting.formats.release_html import render
 from secmix.reporting.release.of_recorded import page_of_recording, page_with_accepted
 from secmix.reporting.release.page import ReleasePage

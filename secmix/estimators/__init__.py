@@ -5,9 +5,9 @@ from secmix.estimators.exact.gaussian import gaussian_leakage
 from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
 from secmix.estimators.information import information_lower_bound
 from secmix.estimators.ksg.checks import mutual_information_gaussian
+from secmix.estimators.ksg.entropies import entropy
 from secmix.estimators.ksg.information import ksg, nmi_paper, permutation_null
-from secmix.estimators.ksg.reading import entropy
-from secmix.estimators.robustness.curves import BiasPoint, bias_curve, breakdown_point
+from secmix.estimators.robustness.bias_curves import BiasPoint, bias_curve, breakdown_point
 from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
 
 __all__ = [

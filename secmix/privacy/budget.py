@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from secmix._base.accounting import accounting
 from secmix._base.checks import not_negative, probability
+from secmix._base.dp_accounting import accounting
 from secmix.errors import SecmixError
 from secmix.privacy.gaussian_mechanism import gaussian_epsilon
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.accounting import accounting
 from secmix._base.checks import Array, finite_array
+from secmix._base.dp_accounting import accounting
 from secmix.errors import SecmixError
 
 _EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 60.0, 1000)])  # in steps of 1.1 %

@@ -30,6 +30,7 @@ nodes outside the channel.
 
 from secmix.auditing.soundness.collaborations.undeclared import passed_outside
 from secmix.testing.aggregators import check_aggregator
+from secmix.testing.check_summary import AggregatorCheck, ProtocolCheck
 from secmix.testing.protocols import check_protocol
 from secmix.testing.strategies import (
     byzantine_messages,
@@ -37,7 +38,6 @@ from secmix.testing.strategies import (
     mixtures,
     subspaces,
 )
-from secmix.testing.summary import AggregatorCheck, ProtocolCheck
 
 __all__ = [
     "AggregatorCheck",

@@ -17,7 +17,9 @@ from secmix.adversaries.search.oracle import Rule, configured, quietly
 from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
 from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
+from secmix.testing.check_summary import AggregatorCheck
 from secmix.testing.counterexample import BrokenPromise, Promise, name_of, rule_defined
+from secmix.testing.promise_trials import UNBOUNDED, Trials, values_of
 from secmix.testing.rule_inputs import CHAINS, SPREAD, RuleDraw, RuleInputs, Space, filled, of_zeros
 from secmix.testing.rule_promises import (
     BY_TITLE,
@@ -34,8 +36,6 @@ from secmix.testing.rule_promises import (
 )  # fmt: skip
 from secmix.testing.sizes import BEYOND, MOST_ENTRIES, WIDTHS, Pair, accepted, beyond, largest, numbers_of
 from secmix.testing.strategies import smallest_failure
-from secmix.testing.summary import AggregatorCheck
-from secmix.testing.trials import UNBOUNDED, Trials, values_of
 
 Bound = float | Callable[[int, int], float]
 DEFAULT_EQUIVARIANCES = ("permutation", "translation", "scale", "embedding")

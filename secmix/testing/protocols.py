@@ -23,11 +23,11 @@ from secmix.protocols import Collaboration, SumProtocol
 from secmix.protocols.collaboration import checked_parts
 from secmix.protocols.interfaces import SumTraits
 from secmix.testing.call_inputs import CallDraw, large_calls, options
+from secmix.testing.check_summary import ProtocolCheck
 from secmix.testing.counterexample import BrokenPromise, Promise, protocol_defined
 from secmix.testing.protocol_promises import COLLABORATION, MASKS, QUICK, SUM, WITHOUT_PROOF
 from secmix.testing.sizes import numbers_of
 from secmix.testing.strategies import smallest_failure
-from secmix.testing.summary import ProtocolCheck
 
 NodeSets = Iterable[Iterable[int]]
 Reveals = Literal["nothing", "total", "everything"] | NodeSets | Callable[[Network, frozenset[int]], NodeSets]

@@ -188,7 +188,7 @@ def test_the_release_page_cuts_nothing_at_the_width_of_a4_and_asks_nobody(tmp_pa
 
 @pytest.mark.build
 def test_the_page_of_a_recorded_run_opens_asks_nobody_and_prints(tmp_path: Path) -> None:
-    from secmix.reporting.formats.recorded import RecordedReport, html, statements
+    from secmix.reporting.formats.recorded_report import RecordedReport, html, statements
 
     long = "weights_of_a_layer_" * 12
     parts = tuple((f"{long}{k}", statements(long, f"{long} <img src=//evil.example/x>")) for k in range(3))

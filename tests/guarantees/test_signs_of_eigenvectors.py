@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inversion_problems import problem
 
 from secmix import Mixture, aggregators
-from secmix._base.arrays import oriented
+from secmix._base.stable_order import oriented
 from secmix.adversaries import WorstCase, collude, invert_sums, worst_basis
 from secmix.adversaries.attacks.sums import FIXED
 from secmix.adversaries.search.cma_es import evolve

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from secmix.auditing.exposure import repair, search
+from secmix.auditing.exposure import cell_exposure, repair
 from secmix.auditing.exposure.exposures import Judged, exposures
 from secmix.errors import SecmixError
 from secmix.reporting.formats import exposure_tables
@@ -50,7 +50,7 @@ def test_who_exposes_whom_is_searched_once_before_repairs(monkeypatch: pytest.Mo
 
     def exposure_of(cell: Any, *given: Any, **more: Any) -> Any:
         searches.append(f"{cell.protocol.name} {cell.network.kind}")
-        return search.exposure_of(cell, *given, **more)
+        return cell_exposure.exposure_of(cell, *given, **more)
 
     for module in (repair, sys.modules[exposures.__module__]):
         monkeypatch.setattr(module, "exposure_of", exposure_of)

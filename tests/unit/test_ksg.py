@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from secmix.errors import DataError
 from secmix.estimators import entropy, information_lower_bound, ksg, mutual_information_gaussian, permutation_null
-from secmix.estimators.ksg.reading import entropies
+from secmix.estimators.ksg.entropies import entropies
 from secmix.estimators.neighbours.counts import kth_on_lines
 
 pytestmark = pytest.mark.delicate

@@ -25,8 +25,8 @@ from strategies import seeds
 from secmix.errors import DataError, SecmixError
 from secmix.protocols import MetaClustering
 from secmix.protocols.meta_clustering import spectral
+from secmix.protocols.meta_clustering.candidates import CandidateFailed
 from secmix.protocols.meta_clustering.clustering import FewerClusters
-from secmix.protocols.meta_clustering.selection import CandidateFailed
 from secmix.transcript import Channel
 
 

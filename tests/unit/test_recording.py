@@ -27,8 +27,8 @@ from secmix.cli.recorded_audit import as_lines, as_plain, audited
 from secmix.errors import DataError, SecmixError
 from secmix.recording import Recorder, Recording, faults_of_recording, read_recording
 from secmix.recording.format import ROLES, as_text, faults_of_line, json_schema, published
-from secmix.reporting.formats.recorded import RecordedReport, Statement
-from secmix.reporting.formats.recorded import html as page_of
+from secmix.reporting.formats.recorded_report import RecordedReport, Statement
+from secmix.reporting.formats.recorded_report import html as page_of
 from secmix.transcript import SERVER
 
 CLIENTS = {0: [[0.5, -1.25, 2.0]], 1: [[1.0, 3.0, -0.5], [0.25, 0.75, 1.0]], 2: [[-2.0, 0.5, 0.125]]}

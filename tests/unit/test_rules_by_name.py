@@ -13,7 +13,7 @@ from secmix.adversaries import WorstCase
 from secmix.aggregators import TRAITS, Traits, is_ours, nnm, rule_named, traits_of
 from secmix.errors import SecmixError
 from secmix.estimators.robustness import proven
-from secmix.estimators.robustness.curves import bias_curve, breakdown_point
+from secmix.estimators.robustness.bias_curves import bias_curve, breakdown_point
 from secmix.protocols import DistributedMixture, GraphFedEM, RobustServer
 from secmix.testing import check_aggregator
 

@@ -6,8 +6,8 @@ import pytest
 
 import secmix
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+from secmix.auditing.exposure.cell_exposure import adversary_of, spec_of
 from secmix.auditing.exposure.policy import listed, read
-from secmix.auditing.exposure.search import adversary_of, spec_of
 
 
 def test_every_coalition_is_an_adversary_of_the_house():

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array
+from secmix._base.stable_order import oriented
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.search.subspaces import WorstBasis, consensus, geodesic, repeated, tightest, worst_basis
 from secmix.aggregators import RejectedMessages

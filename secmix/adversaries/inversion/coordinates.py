@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array
+from secmix._base.stable_order import oriented
 from secmix.adversaries.inversion.equations import Equations
 from secmix.mixture import Mixture
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array, Ints
+from secmix._base.stable_order import oriented
 from secmix.adversaries.inversion.certificate import Solution
 from secmix.adversaries.inversion.equations import Equations
 from secmix.adversaries.inversion.solver import Basis, jacobians, solve

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array
+from secmix._base.stable_order import oriented
 from secmix.adversaries.inversion.coordinates import Standard, moments
 from secmix.adversaries.inversion.equations import Equations
 from secmix.mixture import Mixture

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array
+from secmix._base.stable_order import oriented
 from secmix.adversaries.search.oracle import Oracle
 from secmix.adversaries.search.ties import above, in_order
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array
+from secmix._base.stable_order import oriented
 from secmix.adversaries.search.ties import in_order
 from secmix.aggregators.mixture import aligned, ise
 from secmix.mixture import Mixture

@@ -12,7 +12,7 @@ from secmix._base.random import stream
 from secmix.adversaries.attacks.sums import FIXED, honest_messages
 from secmix.adversaries.search.cma_es import evolve_side_by_side
 from secmix.adversaries.search.directions import basis, coordinate_by_coordinate, geometric_median_exactly, pulls
-from secmix.adversaries.search.lines import OF_A_LINE, grouped, lines
+from secmix.adversaries.search.line_search import OF_A_LINE, grouped, lines
 from secmix.adversaries.search.oracle import Oracle, Rule, Spent, configured, norm, quietly
 from secmix.adversaries.search.ties import ranked
 from secmix.aggregators import TRAITS, traits_of

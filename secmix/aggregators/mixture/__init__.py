@@ -3,11 +3,11 @@
 m machines each send one mixture; a rule says whom it keeps, and reduces what they sent to one mixture.
 """
 
+from secmix.aggregators.mixture.aggregate import Aggregate
 from secmix.aggregators.mixture.centre import Coat, coat
 from secmix.aggregators.mixture.components import component_wise
 from secmix.aggregators.mixture.ise import ise, ise_matrix
 from secmix.aggregators.mixture.reduction import Reduction, reduced
-from secmix.aggregators.mixture.result import Aggregate
 from secmix.aggregators.mixture.rules import ared, ared_factor, cred, dfmr, gmr, oracle, trim
 from secmix.aggregators.mixture.screening import RejectedMixtures, stacked
 from secmix.aggregators.mixture.sensitivity import Sensitivity, sensitivity

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints, integer, probability
+from secmix.aggregators.mixture.aggregate import Aggregate
 from secmix.aggregators.mixture.centre import centre, screen
 from secmix.aggregators.mixture.overlap import overlaps
 from secmix.aggregators.mixture.reduction import reduced
-from secmix.aggregators.mixture.result import Aggregate
 from secmix.aggregators.mixture.screening import Mixtures
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import probability
+from secmix.aggregators.mixture.aggregate import Aggregate, reduce, within
 from secmix.aggregators.mixture.centre import centre, screen
-from secmix.aggregators.mixture.result import Aggregate, reduce, within
 from secmix.aggregators.mixture.screening import Mixtures, honest_machines
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture

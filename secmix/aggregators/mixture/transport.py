@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
-from secmix._base.arrays import least_assignment
 from secmix._base.checks import Array, Ints
 from secmix._base.gaussians import bhattacharyya
+from secmix._base.stable_order import least_assignment
 from secmix.aggregators.mixture.screening import one_mixture
 from secmix.errors import DataError, NotConverged
 from secmix.mixture import Mixture

@@ -28,7 +28,7 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import normalised
-from secmix.estimators.ksg.reading import entropies
+from secmix.estimators.ksg.entropies import entropies
 
 _REVEALS_FROM = 1 - RECOVERED**2
 """Masks are so small that the input is known to 1e-6, the criterion for a recovered row."""

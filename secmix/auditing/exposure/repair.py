@@ -10,10 +10,10 @@ from secmix._base.checks import Progress
 from secmix._base.random import sequence
 from secmix.auditing.advice.change import changed_setup, fewer_iterations, fresh_masks, more_rows, try_in_turn
 from secmix.auditing.cells.audit_cell import revealed
+from secmix.auditing.exposure.cell_exposure import Level, equations_of, exposure_of, facing, spec_of
 from secmix.auditing.exposure.coalitions import Agent, Exposure, RowEquations
 from secmix.auditing.exposure.coalitions.declared import declared_graph
 from secmix.auditing.exposure.coalitions.edges import Edge, cheapest_edges
-from secmix.auditing.exposure.search import Level, equations_of, exposure_of, facing, spec_of
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.errors import SecmixError
 from secmix.network import Network

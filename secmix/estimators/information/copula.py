@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from secmix.estimators.information.critic import Family, Rows, Score
-from secmix.estimators.information.scores import Embedding, normal_scores
+from secmix.estimators.information.normal_scores import Embedding, normal_scores
 from secmix.estimators.samples import Floats
 
 DEGREES = (1.0, 2.0, 3.0, 5.0, 10.0, math.inf)

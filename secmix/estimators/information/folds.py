@@ -12,7 +12,7 @@ from secmix.estimators.information import copula, kernel_cca, near_equality
 from secmix.estimators.information.contrast import batches, contrasts, matrices, pseudo_values
 from secmix.estimators.information.critic import Family, Rows, Score, UserCritic
 from secmix.estimators.information.neighbours import fit_neighbours
-from secmix.estimators.information.scores import normal_scores
+from secmix.estimators.information.normal_scores import normal_scores
 from secmix.estimators.information.stacking import MIXED, frugal_weights, stacked
 from secmix.estimators.samples import Floats
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from secmix.estimators.information.critic import Rows, Score
-from secmix.estimators.information.scores import Embedding, normal_scores
+from secmix.estimators.information.normal_scores import Embedding, normal_scores
 from secmix.estimators.samples import Floats
 
 NAME = "kernel CCA"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from secmix.estimators.information.critic import Rows, Score
-from secmix.estimators.information.scores import Embedding
+from secmix.estimators.information.normal_scores import Embedding
 from secmix.estimators.neighbours.compiled import compiled
 from secmix.estimators.samples import Floats
 

@@ -14,11 +14,11 @@ from scipy.special import digamma
 
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate, Kind, Status
+from secmix.estimators.ksg.entropies import entropy, npeet_reading, reader
 from secmix.estimators.ksg.fading import steps
 from secmix.estimators.ksg.invariance import SMOOTH, cross_checked
 from secmix.estimators.ksg.levels import levels
 from secmix.estimators.ksg.premises import determined, unmet_premises
-from secmix.estimators.ksg.reading import entropy, npeet_reading, reader
 from secmix.estimators.samples import (
     Samples,
     logarithm_base,

@@ -14,7 +14,7 @@ import numpy as np
 
 from secmix.estimators.estimate import Estimate
 from secmix.estimators.information import information_lower_bound
-from secmix.estimators.information.scores import normal_scores
+from secmix.estimators.information.normal_scores import normal_scores
 from secmix.estimators.ksg.copies import on_a_line
 from secmix.estimators.ksg.levels import Read
 from secmix.estimators.ksg.nearness import nearness

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.arrays import least_assignment
 from secmix._base.checks import Array, Ints, finite_array
 from secmix._base.gaussians import bhattacharyya
+from secmix._base.stable_order import least_assignment
 from secmix.aggregators import rule_named
 from secmix.aggregators.named import Rule
 from secmix.aggregators.stacks import apply_to_each, takes_stacks

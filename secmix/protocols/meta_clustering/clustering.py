@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 from secmix._base.checks import Array, finite_array, integer, positive
 from secmix.errors import DataError, SecmixError
 from secmix.protocols.meta_clustering import spectral
+from secmix.protocols.meta_clustering.candidates import CandidateFailed, Choice, choose, learners, predicted
 from secmix.protocols.meta_clustering.exchange import Exchange, exchanged
-from secmix.protocols.meta_clustering.selection import CandidateFailed, Choice, choose, learners, predicted
 from secmix.transcript import Channel
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from secmix._base.checks import Array, Ints
-from secmix.protocols.meta_clustering.selection import Choice, coefficients, mse
+from secmix.protocols.meta_clustering.candidates import Choice, coefficients, mse
 from secmix.transcript import Channel
 
 Exchange = Literal["models", "predictions"]

@@ -14,9 +14,9 @@ from secmix._base.checks import Array, integer
 from secmix.errors import DataError, NetworkError, SecmixError, nearest
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts, run_by_run
+from secmix.protocols.meta_clustering.candidates import CandidateFailed, predicted
 from secmix.protocols.meta_clustering.clustering import FewerClusters, MetaClustering
 from secmix.protocols.meta_clustering.exchange import Exchange, answers
-from secmix.protocols.meta_clustering.selection import CandidateFailed, predicted
 from secmix.transcript import Channel
 
 CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.arrays import oriented
 from secmix._base.checks import Array, Ints
+from secmix._base.stable_order import oriented
 
 # Reference draws of the gap statistic; Tibshirani et al. 2001 take ten to a hundred.
 _DRAWS = 20

@@ -22,8 +22,8 @@ from secmix.errors import NetworkError, SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import Revealed, checked_inputs, checked_masks, nodes_in_words
 from secmix.protocols.sums.fixed_point import FixedPoint
+from secmix.protocols.sums.mask_shares import DealtShares, answers, consents, deal, keepers_of, requests, wanted_of
 from secmix.protocols.sums.shamir import Words
-from secmix.protocols.sums.unmasking import DealtShares, answers, consents, deal, keepers_of, requests, wanted_of
 from secmix.transcript import SERVER, Channel, Transcript
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from secmix.errors import DataError
 from secmix.recording.folder import RecordedMessage, Recording, read_recording
-from secmix.recording.nvflare.lines import FILE, Line, read_lines
+from secmix.recording.nvflare.log_lines import FILE, Line, read_lines
 from secmix.recording.nvflare.run_log import RESULT, kind_of, roles_of
 from secmix.transcript import SERVER
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from secmix.errors import DataError
-from secmix.recording.nvflare.lines import FILE
+from secmix.recording.nvflare.log_lines import FILE
 from secmix.recording.nvflare.names import used, version
 
 COMPONENT = "secmix.recording.nvflare.MessageRecorder"

@@ -18,7 +18,7 @@ from typing import Any
 
 from secmix.recording.folder import Recorder
 from secmix.recording.nvflare.contents import Contents, contents
-from secmix.recording.nvflare.lines import FILE, read_lines
+from secmix.recording.nvflare.log_lines import FILE, read_lines
 from secmix.recording.nvflare.names import used, version
 from secmix.transcript import SERVER
 

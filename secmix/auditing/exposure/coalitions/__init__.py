@@ -2,7 +2,7 @@
 
 from secmix.auditing.exposure.coalitions.query import CoalitionQuery
 from secmix.auditing.exposure.coalitions.result import Agent, Exposure, Least, NodeExposure, ProofOfLeast
-from secmix.auditing.exposure.coalitions.rows import RowEquations
+from secmix.auditing.exposure.coalitions.row_equations import RowEquations
 from secmix.auditing.exposure.coalitions.search import least_coalitions
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from secmix._base.checks import Array, Progress, positive
 from secmix.auditing.exposure.coalitions.result import Agent
-from secmix.auditing.exposure.coalitions.rows import RowEquations
+from secmix.auditing.exposure.coalitions.row_equations import RowEquations
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import SumProtocol
