@@ -22,35 +22,19 @@ from secmix.scenario import Scenario
 
 @dataclass(frozen=True)
 class CellContext:
-    """One cell, with the observation of its runs by the adversary.
-
-    Attributes
-    ----------
-    cell : Scenario
-    setup : Setup
-    observation : Observation
-    fitted : dict
-        Cache of results that several kinds of evidence need, such as decoders.
-    decided : set of int
-        Nodes whose data are known already, so that no measurement can change their verdict.
-    built : object, optional
-        The protocol as it was before any run; if None, as it is after them.
-    level : float
-        Probability with which a lower confidence bound may exceed the truth.
-    deadline : float
-        Time (as of ``time.time``) after which nothing new starts.
-    unmeasured : dict
-        What could not be measured and why; the value says whether that prevents a clearance of nodes.
-    """
+    """One cell, with the observation of its runs by the adversary."""
 
     cell: Scenario
     setup: Setup
     observation: Observation
+    # cache of results that several kinds of evidence need, such as decoders
     fitted: dict[Any, Any] = field(default_factory=dict)
+    # nodes whose data are known already, so that no measurement can change their verdict
     decided: set[int] = field(default_factory=set)
-    built: Any = None
-    level: float = 0.05
-    deadline: float = math.inf
+    built: Any = None  # the protocol as it was before any run; if None, as it is after them
+    level: float = 0.05  # probability with which a lower confidence bound may exceed the truth
+    deadline: float = math.inf  # time (as of ``time.time``) after which nothing new starts
+    # what could not be measured and why; the value says whether that prevents a clearance of nodes
     unmeasured: dict[str, bool] = field(default_factory=dict)
 
     @property
@@ -68,104 +52,53 @@ class CellContext:
 
 @dataclass(frozen=True)
 class Gathered:
-    """Result of an evidence in one cell.
+    """Result of an evidence in one cell."""
 
-    Attributes
-    ----------
-    findings : list of Finding
-        Findings about any of the nodes asked about; their verdicts are set later.
-    curves : list of LeakageCurve
-    picture : Picture or None
-        Recovered rows, if they may be shown.
-    skipped : tuple of (str, int)
-        What was not measured, and of which node, because the node was decided.
-    missed : tuple of str
-        What could not be measured, and why.
-    """
-
+    # findings about any of the nodes asked about; their verdicts are set later
     findings: list[Finding] = field(default_factory=list)
     curves: list[LeakageCurve] = field(default_factory=list)
-    picture: Picture | None = None
+    picture: Picture | None = None  # recovered rows, if they may be shown
+    # what was not measured, and of which node, because the node was decided
     skipped: tuple[tuple[str, int], ...] = ()
-    missed: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()  # what could not be measured, and why
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of finding.
+    """One kind of finding."""
 
-    Attributes
-    ----------
-    name : str
-        Name in findings.
-    title : str
-        Title in a few words, for other tools.
-    meaning : str
-        Explanation for a reader who meets it for the first time.
-    of_runs : bool
-        Whether its number is the share of runs in which a row came out.
-    """
-
-    name: str
-    title: str
-    meaning: str
-    of_runs: bool = False
+    name: str  # name in findings
+    title: str  # title in a few words, for other tools
+    meaning: str  # explanation for a reader who meets it for the first time
+    of_runs: bool = False  # whether its number is the share of runs in which a row came out
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One way to determine what an adversary knows of a node.
+    """One way to determine what an adversary knows of a node."""
 
-    Attributes
-    ----------
-    name : str
-        Name in scenarios (``[measure] evidence``).
-    kinds : tuple of Kind
-        Kinds of findings that it makes.
-    applies : callable
-        ``applies(case)``: whether it applies to such a cell.
-    gather : callable
-        ``gather(case) -> Gathered``.
-    rank : int
-        Position among the others, in gathering and in reports.
-    exact : bool
-        Whether it follows from the protocol itself, by algebra.
-    bounds_leakage : bool
-        Whether it bounds the leakage from above; only such evidence can meet a limit on leakage.
-    bounds_epsilon : bool
-        Whether its number is a lower bound of epsilon, which is held against the policy's ``max_epsilon``.
-    tells_members : bool
-        Whether its number is the true-positive rate of a membership test, held against the policy's ``max_membership``.
-    reveals_from : float or None
-        Lower end of the normalised leakage above which the node's data count as known.
-    bounds_only : bool
-        Whether it gives lower bounds only, and may skip decided nodes: it is gathered after the others.
-    needs_premises : bool
-        Whether its findings become inconclusive with the node if premises of exact evidence are in doubt.
-    not_tried : str
-        What a report lists as not tried if a scenario leaves it out.
-    always : bool
-        Whether it is gathered wherever it applies, even if not asked for.
-    judges : {"group", "run", "all runs"}
-        For a collaboration whose runs send different messages: "group" if it needs many runs with the same metadata,
-        and is gathered in every group that has enough; "run" if it needs single runs, and is gathered in groups of any
-        size; "all runs" if it compares the groups.
-    """
-
-    name: str
-    kinds: tuple[Kind, ...]
-    applies: Callable[[CellContext], bool]
-    gather: Callable[[CellContext], Gathered]
-    rank: int
-    exact: bool = False
+    name: str  # name in scenarios (``[measure] evidence``)
+    kinds: tuple[Kind, ...]  # kinds of findings that it makes
+    applies: Callable[[CellContext], bool]  # ``applies(case)``: whether it applies to such a cell
+    gather: Callable[[CellContext], Gathered]  # ``gather(case) -> Gathered``
+    rank: int  # position among the others, in gathering and in reports
+    exact: bool = False  # whether it follows from the protocol itself, by algebra
+    # whether it bounds the leakage from above; only such evidence can meet a limit on leakage
     bounds_leakage: bool = False
+    # whether its number is a lower bound of epsilon, which is held against the policy's ``max_epsilon``
     bounds_epsilon: bool = False
+    # whether its number is the true-positive rate of a membership test, held against the policy's ``max_membership``
     tells_members: bool = False
-    reveals_from: float | None = None
+    reveals_from: float | None = None  # lower end of the normalised leakage above which the node's data count as known
+    # whether it gives lower bounds only, and may skip decided nodes: it is gathered after the others
     bounds_only: bool = False
+    # whether its findings become inconclusive with the node if premises of exact evidence are in doubt
     needs_premises: bool = False
-    not_tried: str = ""
-    always: bool = False
+    not_tried: str = ""  # what a report lists as not tried if a scenario leaves it out
+    always: bool = False  # whether it is gathered wherever it applies, even if not asked for
+    # for a collaboration whose runs send different messages: "group" if it needs many runs with the same metadata, and
+    # is gathered in every group that has enough; "run" if it needs single runs, and is gathered in groups of any size;
+    # "all runs" if it compares the groups
     judges: Literal["group", "run", "all runs"] = "group"
 
 
@@ -173,10 +106,8 @@ class Evidence:
 def installed() -> tuple[Evidence, ...]:
     """List every installed evidence, in order.
 
-    Raises
-    ------
-    ScenarioError
-        If an entry point of the group ``secmix.evidence`` is not an Evidence, or has another name than its own.
+    Raises ScenarioError if an entry point of the group ``secmix.evidence`` is not an Evidence, or has another name than
+    its own.
     """
     loaded = []
     for name in plugins.available("evidence"):
