@@ -26,24 +26,13 @@ _HIDDEN = 7  # number of fields in the frame of an unreadable message
 
 @dataclass(frozen=True)
 class AdversaryView:
-    """One call, as the adversary observes it.
+    """One call, as the adversary observes it."""
 
-    Attributes
-    ----------
-    frames : list of tuple
-        Metadata of each message, in order.
-    rows : list of (runs, m)
-        Numbers of the readable messages, each content once, then the results of corrupt nodes.
-    names : list of str
-        Name of each row.
-    readable : int
-        Number of rows that are messages; the others are results.
-    """
-
-    frames: list[Frame]
+    frames: list[Frame]  # metadata of each message, in order
+    # list of (runs, m): numbers of the readable messages, each content once, then the results of corrupt nodes
     rows: list[NDArray[Any]]
-    names: list[str]
-    readable: int
+    names: list[str]  # name of each row
+    readable: int  # number of rows that are messages; the others are results
 
 
 @dataclass(frozen=True)

@@ -42,19 +42,11 @@ _MOST = 2.0**10  # largest integer coefficient of masks that are words
 
 @dataclass(frozen=True)
 class MaskDistribution:
-    """Masks of one entry of one run, k numbers, as ``offset`` + ``mixing`` z, for independent draws z of one size.
+    """Masks of one entry of one run, k numbers, as ``offset`` + ``mixing`` z, for independent draws z of one size."""
 
-    Attributes
-    ----------
-    offset : (k,)
-    mixing : (k, q)
-        In modular arithmetic integers, and ``offset`` is zero.
-    modulus, grid : float or None, float
-        Modulus and grid of the protocol.
-    """
-
-    offset: Array
-    mixing: Array
+    offset: Array  # (k,)
+    mixing: Array  # (k, q): in modular arithmetic integers, and ``offset`` is zero
+    # modulus, grid: modulus and grid of the protocol
     modulus: float | None = None
     grid: float = 0.0
 
@@ -138,10 +130,7 @@ class LinearMasks(ProtocolWrapper):
     def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
         """Draw masks with the protocol, and return their basis.
 
-        Raises
-        ------
-        SecmixError
-            If the masks do not have the known distribution.
+        Raises SecmixError if the masks do not have the known distribution.
         """
         masks = np.asarray(self.inner.draw_masks(runs, m, network, rng), dtype=float)
         if masks.shape != (runs, len(self.distribution.offset), m):
@@ -182,13 +171,8 @@ def with_linear_masks(
 ) -> SumProtocol:
     """Wrap ``protocol`` so that its masks are independent draws, if they are linear functions of such.
 
-    Parameters
-    ----------
-    shapes : sequence of (runs, m)
-        Calls in which the distribution of the masks must be the same.
+    ``shapes``, sequence of (runs, m): calls in which the distribution of the masks must be the same.
 
-    Examples
-    --------
     >>> from secmix.protocols import SecureSum
     >>> protocol = SecureSum()
     >>> with_linear_masks(protocol, Network.cycle(4)) is protocol

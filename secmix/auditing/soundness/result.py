@@ -11,21 +11,11 @@ Outcome = Literal["passed", "failed", "not applicable"]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Place at which a check failed. It names places and sizes, but never a value of anybody's data.
+    """Place at which a check failed. It names places and sizes, but never a value of anybody's data."""
 
-    Attributes
-    ----------
-    where : str
-        The message or result.
-    what : str
-        What was expected and found.
-    entry : int or None
-        Entry of the vector.
-    """
-
-    where: str
-    what: str
-    entry: int | None = None
+    where: str  # the message or result
+    what: str  # what was expected and found
+    entry: int | None = None  # entry of the vector
 
     def __str__(self) -> str:
         entry = "" if self.entry is None else f", entry {self.entry}"
@@ -36,21 +26,6 @@ class Counterexample:
 class Check:
     """One check and its result.
 
-    Attributes
-    ----------
-    name : str
-    outcome : {"passed", "failed", "not applicable"}
-    sentence : str
-        What was checked and found, for the report.
-    counterexample : Counterexample or None
-        If the check failed.
-    calls : int
-        Number of calls of the protocol.
-    assumes : str
-        What a verdict assumes after this check passed; empty if nothing.
-
-    Examples
-    --------
     >>> counterexample = Counterexample("mask from 0 to 1", "values")
     >>> print(Check("state", "failed", "An object in use sends other messages.", counterexample))
     state: An object in use sends other messages (mask from 0 to 1: values)
@@ -58,10 +33,10 @@ class Check:
 
     name: str
     outcome: Outcome
-    sentence: str
-    counterexample: Counterexample | None = None
-    calls: int = 0
-    assumes: str = ""
+    sentence: str  # what was checked and found, for the report
+    counterexample: Counterexample | None = None  # if the check failed
+    calls: int = 0  # number of calls of the protocol
+    assumes: str = ""  # what a verdict assumes after this check passed; empty if nothing
 
     @property
     def failed(self) -> bool:
@@ -75,17 +50,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Soundness:
-    """All checks of a cell.
-
-    Attributes
-    ----------
-    checks : list of Check
-    public : bool
-        For a collaboration: whether all that the adversary reads is bit-identical on all rows.
-    """
+    """All checks of a cell."""
 
     checks: list[Check]
-    public: bool = False
+    public: bool = False  # for a collaboration: whether all that the adversary reads is bit-identical on all rows
 
     @property
     def unmet_premises(self) -> list[str]:

@@ -51,24 +51,12 @@ class _Watch:
 
 @dataclass(frozen=True)
 class Call:
-    """Record of one call.
+    """Record of one call."""
 
-    Attributes
-    ----------
-    blocks : tuple of Block
-        As they were sent, whatever the protocol did to its transcript.
-    results : (runs, n, p)
-        Result of each node; empty if the call failed.
-    failure : str
-        Kind of the error that ended it; empty if none did.
-    unrecorded : str
-        Why the blocks are not all messages; empty if they are.
-    """
-
-    blocks: tuple[Block, ...]
-    results: NDArray[Any]
-    failure: str = ""
-    unrecorded: str = ""
+    blocks: tuple[Block, ...]  # as they were sent, whatever the protocol did to its transcript
+    results: NDArray[Any]  # (runs, n, p): result of each node; empty if the call failed
+    failure: str = ""  # kind of the error that ended it; empty if none did
+    unrecorded: str = ""  # why the blocks are not all messages; empty if they are
 
     @property
     def messages(self) -> int:

@@ -39,21 +39,11 @@ Draws = Callable[[], np.random.Generator]
 
 @dataclass(frozen=True)
 class CallVariant:
-    """Arguments of a call besides its rows.
+    """Arguments of a call besides its rows."""
 
-    Attributes
-    ----------
-    form : callable
-        Converts the rows of a node to another type.
-    container : callable
-        Type of the sequence of all rows.
-    begun : bool
-        Whether the channel has a message from before the call.
-    """
-
-    form: Callable[[Array], Any] = np.copy
-    container: Callable[[list[Any]], Any] = list
-    begun: bool = False
+    form: Callable[[Array], Any] = np.copy  # converts the rows of a node to another type
+    container: Callable[[list[Any]], Any] = list  # type of the sequence of all rows
+    begun: bool = False  # whether the channel has a message from before the call
 
 
 AS_USUAL = CallVariant()
@@ -71,26 +61,17 @@ class ObservedCall:
 
 @dataclass
 class CheckContext:
-    """Context that the checks share.
+    """Context that the checks share."""
 
-    Attributes
-    ----------
-    protocol, adversary
-        As they were built; every call has a copy, except calls of the object in use, ``used``.
-    reads_messages : bool
-        Whether the adversary read any message in the runs of the audit.
-    calls : int
-        Number of calls so far.
-    """
-
+    # as they were built; every call has a copy, except calls of the object in use, ``used``
     protocol: Any
     network: Network
     adversary: Adversary
     sample_rows: SampleRows
     seed: int
     used: Any
-    reads_messages: bool = False
-    calls: int = 0
+    reads_messages: bool = False  # whether the adversary read any message in the runs of the audit
+    calls: int = 0  # number of calls so far
     most: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
