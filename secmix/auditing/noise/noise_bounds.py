@@ -32,27 +32,13 @@ NEIGHBOURS: Mapping[tuple[Unit, Relation], str] = {
 
 @dataclass(frozen=True)
 class NoiseBound:
-    """Proof of one node by noise.
+    """Proof of one node by noise."""
 
-    Attributes
-    ----------
-    why_open : str
-        Why it proves nothing; empty if it does.
-    explained : float
-        The most that anybody explains of the variance of any function of the unit.
-    epsilon : float or None
-        At the delta of the terms; None where they set no limit to it.
-    releases : str
-        Which releases the unit reaches, in words.
-    premises : tuple of str
-        What is taken for granted, in sentences.
-    """
-
-    why_open: str = ""
-    explained: float = 1.0
-    epsilon: float | None = None
-    releases: str = ""
-    premises: tuple[str, ...] = ()
+    why_open: str = ""  # why it proves nothing; empty if it does
+    explained: float = 1.0  # the most that anybody explains of the variance of any function of the unit
+    epsilon: float | None = None  # at the delta of the terms; None where they set no limit to it
+    releases: str = ""  # which releases the unit reaches, in words
+    premises: tuple[str, ...] = ()  # what is taken for granted, in sentences
 
 
 def noise_bounds(case: CellContext, terms: PrivacyTerms | None = None) -> dict[int, NoiseBound]:

@@ -48,23 +48,13 @@ _FAR_APART = 50.0  # of moves over the scale of noise
 
 @dataclass(frozen=True)
 class LossBound:
-    """An epsilon that the privacy loss of replays exceeds; infinite where something that is read tells all.
-
-    Attributes
-    ----------
-    pair : Pair
-    epsilon, confidence : float
-    calls : int
-        On each of the two data sets.
-    differs : str
-        What the adversary reads that differs while the releases are the same; empty where nothing does.
-    """
+    """An epsilon that the privacy loss of replays exceeds; infinite where something that is read tells all."""
 
     pair: Pair
     epsilon: float
     confidence: float
-    calls: int
-    differs: str = ""
+    calls: int  # on each of the two data sets
+    differs: str = ""  # what the adversary reads that differs while the releases are the same; empty where nothing does
 
 
 @dataclass(frozen=True)
@@ -80,10 +70,8 @@ class _Loss:
 def loss_bound(case: CellContext, node: int, terms: PrivacyTerms, level: float) -> LossBound:
     """Bound epsilon from below by the privacy loss of replays on the neighbours that move releases most.
 
-    Raises
-    ------
-    SecmixError
-        If the privacy loss is not known: nothing is released, or the adversary does not read all that is.
+    Raises SecmixError if the privacy loss is not known: nothing is released, or the adversary does not read all that
+    is.
     """
     reader = _Reader(case, node)
     pairs = [*pairs_of(case, node, terms), *_canaries(case, node, terms)]

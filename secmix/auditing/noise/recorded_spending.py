@@ -34,14 +34,9 @@ _SPARSE = "SVTPrivacy"
 class StatedNoise(Strict):
     """Noise that every model or update of a client carries, as its configuration says.
 
-    Attributes
-    ----------
-    kind : {"gaussian", "laplace"}
-    scale : float
-        Standard deviation, or scale of the Laplace distribution.
-    sensitivity : float
-        How far what is sent moves between neighbours, in L2 norm or, for Laplace noise, in L1 norm: twice the norm that
-        an update is clipped to, if it may be any other.
+    ``scale``: standard deviation, or scale of the Laplace distribution; ``sensitivity``: how far what is sent moves
+    between neighbours, in L2 norm or, for Laplace noise, in L1 norm: twice the norm that an update is clipped to, if it
+    may be any other.
     """
 
     kind: Literal["gaussian", "laplace"] = "gaussian"
@@ -63,31 +58,16 @@ class StatedClaim(Strict):
 
 @dataclass(frozen=True)
 class RecordedSpending:
-    """Epsilon of one client in a recorded run.
-
-    Attributes
-    ----------
-    client : str
-    rounds : list of int
-        In which it took part.
-    epsilon : list of float
-        After each of them.
-    delta : float
-    word : str
-        What was taken on whose word.
-    beside : list of str
-        Kinds of numbers that the same messages hold, and for which no noise is stated.
-    claimed : float or None
-        Epsilon that is claimed of all rounds together.
-    """
+    """Epsilon of one client in a recorded run."""
 
     client: str
-    rounds: list[int]
-    epsilon: list[float]
+    rounds: list[int]  # in which it took part
+    epsilon: list[float]  # after each of them
     delta: float
-    word: str
+    word: str  # what was taken on whose word
+    # kinds of numbers that the same messages hold, and for which no noise is stated
     beside: list[str] = field(default_factory=list)
-    claimed: float | None = None
+    claimed: float | None = None  # epsilon that is claimed of all rounds together
 
     @property
     def total(self) -> float:
@@ -102,10 +82,7 @@ class RecordedSpending:
 def read_stated(path: Path) -> StatedClaim:
     """Read the tables ``[claim]`` and ``[noise]`` of a TOML file.
 
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be read, or a key is unknown, missing or of no allowed value.
+    Raises ScenarioError if the file cannot be read, or a key is unknown, missing or of no allowed value.
     """
     try:
         text = path.read_text("utf-8")
@@ -127,17 +104,8 @@ def spent_as_stated(
 ) -> list[RecordedSpending]:
     """Return what each node spent by the rounds of a recording, if its models and updates carry the stated noise.
 
-    Parameters
-    ----------
-    recording : Recording
-    stated : StatedClaim
-    names : mapping, optional
-        Of nodes by their number; by default "node 0" and so on.
-
-    Raises
-    ------
-    SecmixError
-        If the noise leaves no epsilon at the delta of the claim.
+    ``names``: of nodes by their number; by default "node 0" and so on. Raises SecmixError if the noise leaves no
+    epsilon at the delta of the claim.
     """
     delta, word = stated.claim.delta, f"{stated.noise.words}, drawn anew for each message"
     spent = []

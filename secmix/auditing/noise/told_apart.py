@@ -52,12 +52,8 @@ def told_apart(
 ) -> tuple[Pair, LowerBound]:
     """Return the pair of neighbours that the messages tell apart best, and the bound from many runs on them.
 
-    These are at least ``least``, where so many can be made.
-
-    Raises
-    ------
-    SecmixError
-        If it takes too many runs, or runs send messages of other length.
+    These are at least ``least``, where so many can be made. Raises SecmixError if it takes too many runs, or runs send
+    messages of other length.
     """
     runs = _runs(case, terms, least)
     pairs = list(enumerate(pairs_of(case, node, terms)))

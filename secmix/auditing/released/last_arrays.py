@@ -29,24 +29,12 @@ OPEN = (
 
 @dataclass(frozen=True)
 class LastArrays:
-    """Result of a recorded run that the public gets, as far as the recording has it.
+    """Result of a recorded run that the public gets, as far as the recording has it."""
 
-    Attributes
-    ----------
-    what : str
-        The message and its arrays; empty where none was sent.
-    rows : list of str
-        Rows that stand in them: whose, of how many numbers, and how they are known.
-    copies : list of str
-        Arrays that are what one participant sent.
-    readable : bool
-        Whether anything could be looked for in them.
-    """
-
-    what: str = ""
-    rows: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
-    readable: bool = True
+    what: str = ""  # the message and its arrays; empty where none was sent
+    rows: tuple[str, ...] = ()  # rows that stand in them: whose, of how many numbers, and how they are known
+    copies: tuple[str, ...] = ()  # arrays that are what one participant sent
+    readable: bool = True  # whether anything could be looked for in them
 
 
 def last_arrays(
@@ -57,8 +45,6 @@ def last_arrays(
 ) -> LastArrays:
     """Look for rows (whose, numbers, error, how) and for arrays that somebody sent among the last ``arrays``.
 
-    Examples
-    --------
     >>> row, model = np.array([0.5, -2.0]), np.array([1.0, 2.0, 0.5, -2.0])
     >>> found = last_arrays("the last model", {"w": model}, [("a", row, 0.0, "it is a centre")], [("b", model)])
     >>> found.rows, found.copies

@@ -38,47 +38,25 @@ _OTHER_DRAWS = 10**6  # numbers of draws beyond those of recorded calls
 
 @dataclass
 class NodeReplays:
-    """Replays with other data at one node.
+    """Replays with other data at one node."""
 
-    Attributes
-    ----------
-    why_open : str
-        What changed that must not; empty if nothing did.
-    replays : int
-    differs : bool
-        Whether a released value, and without playing back anything sent, changed with the node's data.
-    sampled : str
-        How often the node is taken to take part where that is drawn, in words; empty where it is not.
-    reaches : dict
-        For each relation, how far each release moved at most, by its place.
-    """
-
-    why_open: str = ""
+    why_open: str = ""  # what changed that must not; empty if nothing did
     replays: int = 0
+    # whether a released value, and without playing back anything sent, changed with the node's data
     differs: bool = False
-    sampled: str = ""
+    sampled: str = ""  # how often the node is taken to take part where that is drawn, in words; empty where it is not
+    # for each relation, how far each release moved at most, by its place
     reaches: dict[Relation, dict[int, Reach]] = field(default_factory=lambda: {"replace": {}, "add-or-remove": {}})
 
 
 @dataclass
 class Playback:
-    """Result of playing back a collaboration.
+    """Result of playing back a collaboration."""
 
-    Attributes
-    ----------
-    releases : tuple of Release
-        Of the first call.
-    nodes : dict
-        By node; empty where the protocol neither clips nor releases anything.
-    calls : int
-    why_open : str
-        Why it proves nothing of any node; empty if it does of some, or there is nothing to prove.
-    """
-
-    releases: tuple[Release, ...]
-    nodes: dict[int, NodeReplays]
+    releases: tuple[Release, ...]  # of the first call
+    nodes: dict[int, NodeReplays]  # by node; empty where the protocol neither clips nor releases anything
     calls: int
-    why_open: str = ""
+    why_open: str = ""  # why it proves nothing of any node; empty if it does of some, or there is nothing to prove
 
 
 @dataclass
@@ -130,14 +108,8 @@ class Session:
 def play_back(setup: CollaborationSetup, built: Any, seed: int, terms: PrivacyTerms) -> Playback:
     """Play the releases of a collaboration back with neighbouring data at each honest node that is asked about.
 
-    Parameters
-    ----------
-    setup : CollaborationSetup
-    built : object
-        The protocol as it was before any run.
-    seed : int
-    terms : PrivacyTerms
-        A node is always exchanged; rows are exchanged in some replays whatever the relation is.
+    ``built``: the protocol as it was before any run; ``terms``: a node is always exchanged; rows are exchanged in some
+    replays whatever the relation is.
     """
     session, used = Session.of(setup, built, seed, terms), deep_copy(built)
     first = session.player.record(session.sample(0), 0, protocol=used)
