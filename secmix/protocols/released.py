@@ -17,7 +17,7 @@ from secmix.network import Network
 from secmix.protocols.collaboration import RunsDiffer
 from secmix.protocols.em.distributed_em import DistributedEM
 from secmix.protocols.mixture.distributed_mixture import packed
-from secmix.protocols.sums import Plain
+from secmix.protocols.sums.plain import Plain
 from secmix.transcript import SERVER, Channel
 
 RELEASED = "released result"

@@ -216,7 +216,7 @@ def test_an_audit_finds_what_steering_reveals():
             "model": {"iterations": 18},
             "measure": {"evidence": ["structure", "inversion"]},
             "protocol": {"name": "secure_sum", "cycle": [0, 1, 2, 3, 4, 5, 6]},
-            "adversary": {"name": "secmix.adversaries.steering:Steering", "corrupt": [0], "victim": 3},
+            "adversary": {"name": "secmix.adversaries:Steering", "corrupt": [0], "victim": 3},
         },
         allow_code=True,
     )

@@ -1,5 +1,1 @@
 """GraphFed-EM: a mixture of its own at each node, averaged with its neighbours' (Abdurakhmanova and Jung 2025)."""
-
-from secmix.protocols.graphfed.graphfed_em import GraphFedEM
-
-__all__ = ["GraphFedEM"]
