@@ -64,7 +64,7 @@ def orthonormal(basis: ArrayLike, name: str = "basis") -> Array:
     return repaired
 
 
-def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, stacklevel: int = 3) -> Bases:
+def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None) -> Bases:
     """Screen bases: the usable ones, each orthonormal; others are set aside, with a RejectedBases warning.
 
     The shape is that of the majority, which colluders are not. f is (L − 1) // 2 where it is None.
@@ -89,7 +89,7 @@ def admitted_bases(bases: ArrayLike | Sequence[ArrayLike], f: int | None, *, sta
     if not kept:
         raise DataError(f"none of the {total} bases can be used; the first: {bad[0]}")
     if bad:
-        warnings.warn(RejectedBases(tuple(bad), total, f, tuple(bad.values())), stacklevel=stacklevel)
+        warnings.warn(RejectedBases(tuple(bad), total, f, tuple(bad.values())), stacklevel=3)
     return Bases(kept, tuple(origin), tuple(bad), total)
 
 

@@ -37,13 +37,13 @@ def declared_graph(protocol: SumProtocol, network: Network) -> Network | None:
     return graph
 
 
-def contradiction(recorded: Recorded, graph: Network, rng: np.random.Generator, samples: int = _SAMPLES) -> str:
+def contradiction(recorded: Recorded, graph: Network, rng: np.random.Generator) -> str:
     """Search for corrupt nodes whose known sums differ from those of the graph; return "" if there are none.
 
     All known sums are compared, not only the exposed nodes.
     """
     n = graph.n
-    for k in range(samples):
+    for k in range(_SAMPLES):
         size = 1 + k % max(n - 1, 1)
         corrupt = frozenset(rng.choice(n, size=size, replace=False).tolist())
         rest = sorted(set(range(n)) - corrupt)

@@ -30,7 +30,6 @@ def cheapest_edges(
     *,
     costs: Mapping[Edge, float] | None = None,
     empty_boundary: bool = False,
-    asked: Sequence[int] | None = None,
     exact: bool = True,
 ) -> tuple[Edge, ...] | None:
     """Find the cheapest edges that leave no piece of at most ``most`` rows without ``need`` corrupt nodes.
@@ -68,15 +67,8 @@ def cheapest_edges(
     while True:
         network = Network.from_edges(n, sorted(present | set(added)))
         new_cuts = set()
-        cheapest = cheapest_boundaries(
-            *arrays(network),
-            rows,
-            most,
-            limit=need - 1,
-            empty_boundary=empty_boundary,
-            nodes=np.arange(n) if asked is None else np.array(asked),
-        )
-        for node, boundary, cost in zip(asked or range(n), cheapest.boundaries, cheapest.cost, strict=True):
+        cheapest = cheapest_boundaries(*arrays(network), rows, most, limit=need - 1, empty_boundary=empty_boundary)
+        for node, (boundary, cost) in enumerate(zip(cheapest.boundaries, cheapest.cost, strict=True)):
             if np.isfinite(cost):
                 piece = component(network, node, boundary)
                 out = set(range(n)) - piece - boundary
