@@ -21,7 +21,7 @@ from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable
 from secmix.auditing.cells.observed import observed, unchecked
-from secmix.auditing.cells.steps import SELDOM, CellResult, Steps, Tell, Word
+from secmix.auditing.cells.steps import SELDOM, CellResult, Notify, Steps, Word
 from secmix.auditing.cells.undecided import explained
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
@@ -45,21 +45,21 @@ def audit_cell(
     setup: SumSetup | CollaborationSetup,
     seeds: Seeds,
     reproduce: str,
-    tell: Tell | None = None,
+    notify: Notify | None = None,
     deadline: float = math.inf,
 ) -> CellResult:
     """Run, measure and judge one cell, whatever its protocol.
 
-    ``tell`` is told what begins, and the result so far: a violation in it stays one, whatever is measured, and whatever
+    ``notify`` gets what begins, and the result so far: a violation in it stays one, whatever is measured, and whatever
     fails. After ``deadline`` (as of ``time.time``) nothing more is begun.
     """
-    tell = tell or (lambda word: None)
-    tell(Word(0.0, f"{cell.runs} runs"))
-    case, sound = observed(cell, setup, seeds, partial(_look, tell, time.monotonic(), reproduce))
+    notify = notify or (lambda word: None)
+    notify(Word(0.0, f"{cell.runs} runs"))
+    case, checks = observed(cell, setup, seeds, partial(_look, notify, time.monotonic(), reproduce))
     case = replace(case, deadline=deadline)
     of_claim = [_CLAIM] * (cell.claim is not None)
     names = [*map(_called, _in_order(case)), CONFIRMING, _ROBUSTNESS, *of_claim, _SIZES, _CHANGES]
-    steps = Steps(names, tell, lambda measured, left: _so_far(case, sound, measured, left, reproduce))
+    steps = Steps(names, notify, lambda measured, left: _so_far(case, checks, measured, left, reproduce))
     measured = _gathered(case, steps)
     steps.begin(CONFIRMING, _certain(measured), at_once=True)
     gathered = confirmed(case, measured)
@@ -80,18 +80,18 @@ def audit_cell(
 
     steps.begin(_CHANGES, gathered)
     trials = attempted(case, _CHANGES, weighed, **_ASIDE) or []
-    return _judged_cell(case, sound, gathered, reproduce, _Beside(robust, failed, points, trials, claim))
+    return _judged_cell(case, checks, gathered, reproduce, _Beside(robust, failed, points, trials, claim))
 
 
-def _look(tell: Tell, begun: float, reproduce: str, case: CellContext, after: str) -> None:
-    """Tell what exact evidence says before ``after``, where the runs took a while: what follows may as well."""
+def _look(notify: Notify, begun: float, reproduce: str, case: CellContext, after: str) -> None:
+    """Notify what exact evidence says before ``after``, where the runs took a while: what follows may as well."""
     if time.monotonic() < begun + SELDOM:
         return
     exact = [evidence for evidence in _in_order(case) if evidence.exact and not evidence.always]
     measured = [attempted(case, _called(evidence), partial(gather, evidence, case)) or Gathered() for evidence in exact]
     left = [f"{after}, and what follows"]
     # What fails here fails again with all runs, and is named there.
-    tell(Word(0.0, after, attempted(case, after, lambda: _so_far(case, Soundness([]), measured, left, reproduce))))
+    notify(Word(0.0, after, attempted(case, after, lambda: _so_far(case, Soundness([]), measured, left, reproduce))))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class _Beside:
 
 def _judged_cell(
     case: CellContext,
-    sound: Soundness,
+    checks: Soundness,
     gathered: list[Gathered],
     reproduce: str,
     beside: _Beside,
@@ -144,10 +144,10 @@ def _judged_cell(
         picture=next((each.picture for each in gathered if each.picture), None),
         advice=recommended(beside.trials),
         trials=beside.trials,
-        notes=[*notes(case), *notes_on_groups(case), *_spared(gathered), *_missed(case, gathered)],
+        notes=[*notes(case), *notes_on_groups(case), *_skipped(gathered), *_missed(case, gathered)],
         unmeasured=list(case.unmeasured),
-        checks=checked(sound),
-        assumptions=sound.assumptions,
+        checks=checked(checks),
+        assumptions=checks.assumptions,
         proof=stated(case),
         covers=covers,
     )
@@ -155,13 +155,13 @@ def _judged_cell(
 
 
 def _so_far(
-    case: CellContext, sound: Soundness, measured: list[Gathered], left: list[str], reproduce: str
+    case: CellContext, checks: Soundness, measured: list[Gathered], left: list[str], reproduce: str
 ) -> CellResult:
     """Put what was found before steps that are ``left`` into a cell in which nobody is cleared."""
     unmeasured = {**case.unmeasured, **{f"{what}: not reached": True for what in left}}
     case = with_proof_of(case, replace(case, unmeasured=unmeasured))
     beside = _Beside(failed=AdversaryTraits.of(case.setup.adversary).against is not None)
-    return _judged_cell(case, sound, measured, reproduce, beside, finished=False)
+    return _judged_cell(case, checks, measured, reproduce, beside, finished=False)
 
 
 def _robustness(case: CellContext) -> tuple[Robustness | None, bool]:
@@ -232,7 +232,7 @@ def _public(case: CellContext) -> bool:
     return AdversaryTraits.of(case.setup.adversary).reads_result
 
 
-def _spared(gathered: list[Gathered]) -> list[str]:
+def _skipped(gathered: list[Gathered]) -> list[str]:
     """Say what was not measured because the data of a node were known already."""
     nodes: dict[str, list[str]] = {}
     for what, node in (pair for each in gathered for pair in each.skipped):

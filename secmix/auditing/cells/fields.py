@@ -70,7 +70,7 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
     }
 
 
-def checked(sound: Soundness) -> list[Checked]:
+def checked(checks: Soundness) -> list[Checked]:
     """Return the checks as plain values."""
     return [
         Checked(
@@ -79,7 +79,7 @@ def checked(sound: Soundness) -> list[Checked]:
             sentence=check.sentence,
             counterexample=None if check.counterexample is None else str(check.counterexample),
         )
-        for check in sound.checks
+        for check in checks.checks
     ]
 
 

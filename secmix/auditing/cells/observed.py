@@ -43,12 +43,12 @@ def observed(
     setup = setup if isinstance(setup, CollaborationSetup) else _with_linear_masks(cell, setup)
     # As they were before any run.
     built, asked = soundness.deep_copy(setup.protocol), soundness.deep_copy(setup.adversary)
-    case, sound = _observed(cell, setup, seeds, built, asked, look)
+    case, checks = _observed(cell, setup, seeds, built, asked, look)
     if setup.adversary.corrupt_nodes(setup.network) != setup.corrupt:
         case = replace(
             case, observation=replace(case.observation, unmet_premises=[_FICKLE, *case.observation.unmet_premises])
         )
-    return case, sound
+    return case, checks
 
 
 def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> CellContext:
@@ -104,7 +104,7 @@ def _observed(
         if isinstance(setup.protocol, Released):  # nothing clears, and so nothing needs a check
             watched = replace(watched, unmet_premises=[_ACCUSES, *watched.unmet_premises])
             return CellContext(cell, setup, watched, built=built), Soundness([])
-        sound = soundness.examine_collaboration(
+        checks = soundness.examine_collaboration(
             built,
             setup.network,
             asked,
@@ -113,11 +113,11 @@ def _observed(
             used=setup.protocol,
             seed=cell.seed,
         )
-        if sound.public:
-            watched = replace(watched, features={node: {} for node in watched.features}, same_in=sound.calls)
+        if checks.public:
+            watched = replace(watched, features={node: {} for node in watched.features}, same_in=checks.calls)
         hidden = undeclared_flow(cell, setup)
-        unmet_premises = [*([hidden] if hidden else sound.unmet_premises), *watched.unmet_premises]
-        return CellContext(cell, setup, replace(watched, unmet_premises=unmet_premises), built=built), sound
+        unmet_premises = [*([hidden] if hidden else checks.unmet_premises), *watched.unmet_premises]
+        return CellContext(cell, setup, replace(watched, unmet_premises=unmet_premises), built=built), checks
 
     def before(seen: SumObservation, after: str) -> None:
         made = cell.model_copy(update={"runs": seen.runs})

@@ -22,7 +22,7 @@ class Word:
     so_far: CellResult | None = None  # what the cell says if it ends now, where that is new; nobody is cleared in it
 
 
-Tell = Callable[[Word], None]
+Notify = Callable[[Word], None]
 
 
 class Steps:
@@ -32,9 +32,9 @@ class Steps:
     """
 
     def __init__(
-        self, names: Sequence[str], tell: Tell, judge: Callable[[list[Gathered], list[str]], CellResult]
+        self, names: Sequence[str], notify: Notify, judge: Callable[[list[Gathered], list[str]], CellResult]
     ) -> None:
-        self._names, self._tell, self._judge = list(names), tell, judge
+        self._names, self._notify, self._judge = list(names), notify, judge
         self._last = time.monotonic()
 
     def begin(self, name: str, measured: list[Gathered], *, at_once: bool = False) -> None:
@@ -44,4 +44,4 @@ class Steps:
         if measured and (at_once or time.monotonic() > self._last + SELDOM):
             so_far = self._judge(measured, self._names[k:])
             self._last = time.monotonic()
-        self._tell(Word((k + 1) / (len(self._names) + 1), name, so_far))
+        self._notify(Word((k + 1) / (len(self._names) + 1), name, so_far))

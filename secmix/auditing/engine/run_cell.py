@@ -12,7 +12,7 @@ from secmix.auditing import decide
 from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
-from secmix.auditing.cells.steps import CellResult, Tell, Word
+from secmix.auditing.cells.steps import CellResult, Notify, Word
 from secmix.auditing.engine.estimate import CostEstimate, check_memory, estimate, planned_runs, too_wide
 from secmix.auditing.engine.memory import within
 from secmix.auditing.exposure.policy import with_coalitions
@@ -34,7 +34,7 @@ def run_cell(
     ready_parts: ReadyParts | None,
     reproduce: str,
     allow_code: bool = False,
-    notify: Tell | None = None,
+    notify: Notify | None = None,
     prepared: dict[str, PreparedData] | None = None,
     deadline: float = math.inf,
 ) -> CellResult:

@@ -117,8 +117,8 @@ def _measures(
     protocol = setup.protocol
     if getattr(protocol, "encrypted", None) is False:
         yield Advice("Encrypt the lines", {"protocol.encrypted": True})
-    if (fresh := fresh_masks(protocol)).change:
-        yield fresh
+    if (advice := fresh_masks(protocol)).change:
+        yield advice
     if hasattr(protocol, "cycle") and owners is not None:
         order = sorted(range(setup.network.n), key=lambda node: (owners[node], node))
         words = f"Take the cycle owner by owner: {', '.join(map(str, order))}"

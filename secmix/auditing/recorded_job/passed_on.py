@@ -81,7 +81,7 @@ def averaged(job: JobRecording) -> tuple[str, tuple[str, ...], str] | None:
             after = next(_round(job, task, later, False), None)
             made = [model for client, m in sent.items() if (model := made_of(got.get(client), m)) is not None]
             if len(sent) > 1 and after is not None and len(made) == len(sent):
-                for weights, how in weightings([_told(m) for m in sent.values()], f"by {STEPS}"):
+                for weights, how in weightings([_stated_weight(m) for m in sent.values()], f"by {STEPS}"):
                     if _is_mean(made, weights, variables(after)):
                         return f"{task}, {now}", tuple(sorted(sent)), how
     return None
@@ -91,7 +91,7 @@ def _round(job: JobRecording, task: str, tag: str, reply: bool) -> Iterator[JobM
     return (m for m in job.messages if (m.task, m.tag, m.reply) == (task, tag, reply) and m.arrays)
 
 
-def _told(message: JobMessage) -> float | None:
+def _stated_weight(message: JobMessage) -> float | None:
     """Return the weight that a client tells."""
     return next((value for path, value in message.singles.items() if path.endswith(STEPS)), None)
 

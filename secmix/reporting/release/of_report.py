@@ -148,11 +148,11 @@ def _by_reason(cell: Cell, verdict: str) -> list[str]:
 
 def _violations(cell: Cell) -> list[str]:
     """Say what is violated and why, but for what the cell's own sentence says."""
-    parts = [f"{name}: {p.why}" for name, p in _parts(cell) if p.verdict == "violated" and not _said(cell, p.why)]
+    parts = [f"{name}: {p.why}" for name, p in _parts(cell) if p.verdict == "violated" and not _stated(cell, p.why)]
     return [*_by_reason(cell, "violated"), *parts]
 
 
-def _said(cell: Cell, why: str) -> bool:
+def _stated(cell: Cell, why: str) -> bool:
     return why.rstrip(".").casefold() in cell.sentence.casefold()
 
 
