@@ -29,7 +29,7 @@ def page(report: Any) -> str:
         for protocol in protocols
     )
     return (
-        f"<p><b>{_words(report.title)}</b><br>{_sentence(report.verdict, report.headline)} {_words(report.sentence)}</p>"
+        f"<p><b>{_words(report.title)}</b><br>{_verdict(report.verdict, report.headline)} {_words(report.sentence)}</p>"
         f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
@@ -37,10 +37,10 @@ def page(report: Any) -> str:
 def _verdict(cell: Any) -> str:
     revealed = sum(node.standing == "revealed" for node in cell.nodes)
     honest = sum(node.standing != "corrupt" for node in cell.nodes)
-    return f"{_sentence(cell.verdict)}<br><small>{revealed} of {honest} honest nodes revealed</small>"
+    return f"{_verdict(cell.verdict)}<br><small>{revealed} of {honest} honest nodes revealed</small>"
 
 
-def _sentence(verdict: str, headline: str = "") -> str:
+def _verdict(verdict: str, headline: str = "") -> str:
     return f"<b style='color:{_COLOUR[verdict]}'>{_words(headline or verdict)}</b>"
 
 
