@@ -5,9 +5,10 @@ from __future__ import annotations
 from analysis.noise.claims import table
 from analysis.noise.figure import LOSSES
 from analysis.noise.measure import DELTA, REPEATS
+from analysis.noise.readings import table as table_of_readings
 from analysis.study import Numbers
 
-CLAIMS = "claims"
+CLAIMS, READINGS = "claims", "readings"
 _BEARABLE = 0.05  # of what is lost
 _KEY = {
     "EM": "two groups",
@@ -41,6 +42,7 @@ def report(numbers: Numbers) -> str:
     for name, loss in LOSSES.items():
         lines += _table(name, loss, numbers[name])
     lines += table(numbers[CLAIMS])
+    lines += table_of_readings(numbers[READINGS])
     return "\n".join(lines)
 
 

@@ -2,9 +2,15 @@
 
 from secmix.privacy.budget import releases_epsilon
 from secmix.privacy.explained import explained_variance_bound, explained_variance_bound_of, information_bound
-from secmix.privacy.families import NoiseFamily, family_of
+from secmix.privacy.families import NoiseFamily, family_of, family_of_laws
 from secmix.privacy.gaussian_mechanism import gaussian_delta, gaussian_epsilon, gaussian_mu
-from secmix.privacy.lower_bound import LowerBound, epsilon_lower_bound, epsilon_lower_bound_of, gaussian_mu_lower_bound
+from secmix.privacy.lower_bound import (
+    LowerBound,
+    epsilon_lower_bound,
+    epsilon_lower_bound_of,
+    gaussian_mu_lower_bound,
+    reading_ceiling,
+)
 from secmix.privacy.releases import clip, gaussian, laplace
 
 __all__ = [
@@ -16,6 +22,7 @@ __all__ = [
     "explained_variance_bound",
     "explained_variance_bound_of",
     "family_of",
+    "family_of_laws",
     "gaussian",
     "gaussian_delta",
     "gaussian_epsilon",
@@ -23,5 +30,6 @@ __all__ = [
     "gaussian_mu_lower_bound",
     "information_bound",
     "laplace",
+    "reading_ceiling",
     "releases_epsilon",
 ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, finite_array
 from secmix._base.dp_accounting import accounting
-from secmix.errors import SecmixError
+from secmix.errors import DataError, SecmixError
+from secmix.privacy.refuted_rates import Curve, ErrorCounts
 
 _EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 60.0, 1000)])  # in steps of 1.1 %
 _TRIED = 300  # of them against rates of errors
@@ -37,29 +40,53 @@ class NoiseFamily:
     epsilons: Array
     deltas: Array
 
-    def least_miss(self, false_positive: Array) -> Array:
-        """Return the least rate of misses at each scale for rates of false alarms: (scales, tests) from (tests,).
+    def curve(self, place: int) -> Curve:
+        """Return the least rates of misses for rates of false alarms at the scale with this place.
 
         A mechanism that is (ε, δ) private for all points of its curve leaves 1 − δ − e^ε FP ≤ FN and
         e^−ε (1 − δ − FP) ≤ FN (Kairouz et al. 2015, Theorem 2.1).
         """
-        rate = np.asarray(false_positive)[None, :]
-        least = np.zeros((len(self.scales), rate.shape[1]))
         every = max(len(self.epsilons) // _TRIED, 1)  # any points of the curve bound the rates
-        for epsilon, delta in zip(self.epsilons[::every], self.deltas.T[::every], strict=True):
-            room = 1 - delta[:, None]
-            np.maximum(least, room - np.exp(epsilon) * rate, out=least)
-            np.maximum(least, np.exp(-epsilon) * (room - rate), out=least)
-        return least
+        times, room = np.exp(self.epsilons[::every])[:, None], 1 - self.deltas[place, ::every, None]
 
-    def epsilon(self, false_positive: Array, miss: Array, delta: float) -> Array:
-        """Return the ε at ``delta`` of the least noisy scale that error rates (tests,) refute; 0 where none is.
+        def least_miss(false_positive: Array) -> Array:
+            left = np.maximum(room - times * false_positive, (room - false_positive) / times)
+            return np.asarray(np.maximum(left.max(axis=0), 0.0))
 
-        Whatever is noisier leaves more errors: the mechanism has less noise than that scale, so at least that ε.
+        return least_miss
+
+    def refuted_by(self, counts: ErrorCounts, delta: float, level: float) -> float:
+        """Return the ε at ``delta`` of the least noisy scale that counts of errors refute; 0 where none is."""
+        first, beyond = 0, len(self.scales)  # noisier scales are refuted too
+        while first < beyond:
+            middle = (first + beyond) // 2
+            if counts.refute(self.curve(middle), level):
+                beyond = middle
+            else:
+                first = middle + 1
+        return float(np.append(self.epsilon_of_scales(delta), 0.0)[first])
+
+    def best_test(self, false_positive: Array, miss: Array) -> tuple[tuple[float, ...], int, float]:
+        """Return which of several tests refutes most scales, to choose it, by limits of its rates (tests,).
+
+        Each line of a curve bounds a sum of rates, e^ε FP + FN ≥ 1 − δ or with both exchanged.
+
+        Returns
+        -------
+        tuple
+            How little is left (less is better), the place of the test, and the weight of a false alarm beside a miss.
         """
-        refuted = self.least_miss(false_positive) > np.asarray(miss)[None, :]
-        first = np.where(refuted.any(axis=0), refuted.argmax(axis=0), len(self.scales))
-        return np.append(self.epsilon_of_scales(delta), 0.0)[first]
+        every = max(len(self.epsilons) // _TRIED, 1)
+        times, least = np.exp(self.epsilons[::every]), 1 - self.deltas[:, ::every]
+        best: tuple[tuple[float, ...], int, float] = ((math.inf,), 0, 1.0)
+        for one, other, exchanged in ((false_positive, miss, False), (miss, false_positive, True)):
+            for ratio, of_scales in zip(times.tolist(), least.T, strict=True):
+                needed = ratio * one + other
+                first = np.searchsorted(of_scales, needed, side="right")
+                short = needed - np.append(of_scales, 1.0)[first]
+                k = int(np.lexsort((short, first))[0])
+                best = min(best, ((float(first[k]), float(short[k])), k, 1 / ratio if exchanged else ratio))
+        return best
 
     def epsilon_of_scales(self, delta: float) -> Array:
         """Return the ε at ``delta`` of each scale, (scales,): the last of the grid at which δ is still exceeded."""
@@ -90,16 +117,69 @@ def family_of(event: Callable[[float], Any], scales: Iterable[float], *, name: s
     --------
     >>> import dp_accounting
     >>> laplace = family_of(dp_accounting.LaplaceDpEvent, [0.5, 1.0, 2.0], name="Laplace")
-    >>> laplace.epsilon(np.array([0.01, 0.3]), np.array([0.1, 0.3]), 0.0).round(1).tolist()
-    [2.0, 1.0]
+    >>> laplace.epsilon_of_scales(0.0).round(1).tolist()
+    [2.0, 1.0, 0.5]
     """
-    grid = np.unique(finite_array(list(scales), "scales", 1))
-    if grid[0] <= 0:
-        raise SecmixError(f"scales must lie above 0; the least that is given is {grid[0]:g}")
-    pld = accounting().pld
-    deltas = []
+    grid, pld, deltas = _grid(scales), accounting().pld, []
     for scale in grid.tolist():
         accountant = pld.PLDAccountant()
         accountant.compose(event(scale))
         deltas.append(np.clip(np.asarray(accountant.get_delta(_EPSILONS), dtype=float), 0.0, 1.0))
     return NoiseFamily(name, grid, _EPSILONS, np.stack(deltas))
+
+
+def family_of_laws(
+    laws: Callable[[float], tuple[ArrayLike, ArrayLike]], scales: Iterable[float], *, name: str = "declared family"
+) -> NoiseFamily:
+    """Work out the curves of a mechanism whose outputs can be listed, from their probabilities on neighbours: exact.
+
+    δ(ε) is the sum of what exceeds in max(0, p − e^ε q), with p and q exchanged too. What the lists leave out of 1
+    is added.
+
+    Parameters
+    ----------
+    laws : callable
+        From a noise scale to the probabilities (outputs,) on the one and on the other data set, of the same outputs.
+    scales, name
+        As :func:`family_of` takes them.
+
+    Raises
+    ------
+    SecmixError
+        If no scale is given.
+    DataError
+        If both lists are not equally long, or hold what are no probabilities.
+
+    Examples
+    --------
+    Randomised response, by how often it lies: ε is ln 9 where that is one in ten.
+
+    >>> lies = family_of_laws(lambda share: ([1 - share, share], [share, 1 - share]), [0.1, 0.2, 0.3])
+    >>> lies.epsilon_of_scales(0.0).round(1).tolist()
+    [2.2, 1.4, 0.8]
+    """
+    grid = _grid(scales)
+    return NoiseFamily(name, grid, _EPSILONS, np.stack([_excess(*laws(scale)) for scale in grid.tolist()]))
+
+
+def _grid(scales: Iterable[float]) -> Array:
+    grid = np.unique(finite_array(list(scales), "scales", 1))
+    if grid[0] <= 0:
+        raise SecmixError(f"scales must lie above 0; the least that is given is {grid[0]:g}")
+    return grid
+
+
+def _excess(first: ArrayLike, second: ArrayLike) -> Array:
+    """Return δ at each ε of two lists of probabilities (outputs,)."""
+    p, q = (finite_array(law, "laws", 1) for law in (first, second))
+    if p.shape != q.shape or min(p.min(), q.min()) < 0 or max(p.sum(), q.sum()) > 1 + _SLACK:
+        raise DataError(
+            f"laws must return two lists of probabilities of the same outputs; given {len(p)} and {len(q)}, the least "
+            f"{min(p.min(), q.min()):g}, the sums {p.sum():g} and {q.sum():g}"
+        )
+    missing = max(0.0, 1 - float(p.sum()), 1 - float(q.sum()))
+    deltas = [
+        max(float(np.maximum(one - np.exp(epsilon) * other, 0.0).sum()) for one, other in ((p, q), (q, p)))
+        for epsilon in _EPSILONS
+    ]
+    return np.clip(np.array(deltas) + missing, 0.0, 1.0)

@@ -21,11 +21,14 @@ from secmix._base.checks import Array, finite_array, integer, positive, probabil
 from secmix.errors import DataError, SecmixError
 from secmix.privacy.families import NoiseFamily
 from secmix.privacy.gaussian_mechanism import gaussian_epsilon
+from secmix.privacy.refuted_rates import Curve, ErrorCounts, largest_refuted, private_curve
 from secmix.privacy.scores import Score, scores_of
 
 _FEWEST = 40  # runs on each data set: below it no rate of errors says anything
 _CAUTION = 1e-2  # of the level, by which tests are chosen: at the level itself the luckiest of hundreds would be
 _THRESHOLDS = 120  # that are tried for each score, closer towards its ends
+_STEP = 1e-3  # of an epsilon that is read
+_LIKELY = 1.0  # level at which a reading is bracketed: what is refuted lies below what is likely
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class LowerBound:
         What the test looks at.
     false_positive, miss : float
         Upper confidence limits of its rates of errors.
+    ceiling : float
+        The most that this reading gives for so many runs, of a test that never errs; of a proved family, what its least
+        noisy scale spends. :func:`reading_ceiling` says less where the mechanism's curve is known.
     """
 
     epsilon: float
@@ -56,6 +62,7 @@ class LowerBound:
     score: str
     false_positive: float
     miss: float
+    ceiling: float = math.inf
 
 
 def epsilon_lower_bound(
@@ -144,7 +151,7 @@ def epsilon_lower_bound_of(
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.normal(size=(4000, 3)), rng.normal(size=(4000, 3)) + [2.0, 0.0, 0.0]
     >>> [round(epsilon_lower_bound_of(a, b, delta=1e-5, family=known).epsilon, 1) for known in (None, "gaussian")]
-    [3.5, 9.2]
+    [3.7, 9.2]
     """
     a, b = _checked(first, second)
     delta = probability(delta, "delta")
@@ -156,12 +163,53 @@ def epsilon_lower_bound_of(
         return LowerBound(epsilon, delta, confidence, len(a), "Gaussian noise", name, math.nan, math.nan)
     if family is not None and not isinstance(family, NoiseFamily):
         raise SecmixError(f'family: expected a NoiseFamily, "gaussian" or None; given {family!r}')
-    score, threshold = _chosen(a[:half], b[:half], delta, family, level)
-    wrong = _limit((score(a[half:]) > threshold).sum(), len(a) - half, level)
-    miss = _limit((score(b[half:]) <= threshold).sum(), len(b) - half, level)
-    epsilon = float(_epsilon(np.array([wrong]), np.array([miss]), delta, family)[0])
+    score, threshold, weight = _chosen(a[:half], b[:half], delta, family, level)
+    errors = int((score(a[half:]) > threshold).sum()), int((score(b[half:]) <= threshold).sum())
+    counts = ErrorCounts(*errors, len(a) - half, weight)
     reading = "any mechanism" if family is None else family.name
-    return LowerBound(epsilon, delta, confidence, len(a), reading, score.name, float(wrong), float(miss))
+    wrong, miss = (float(_limit(each, counts.runs, level)) for each in errors)
+    ceiling = _most(counts.runs, delta, level) if family is None else float(family.epsilon_of_scales(delta).max())
+    epsilon = _read(counts, delta, level) if family is None else family.refuted_by(counts, delta, level)
+    return LowerBound(epsilon, delta, confidence, len(a), reading, score.name, wrong, miss, ceiling)
+
+
+def reading_ceiling(curve: Curve, *, runs: int = 20_000, delta: float = 0.0, confidence: float = 0.95) -> float:
+    """Return the most that the reading of any mechanism can be expected to give for one whose curve is known.
+
+    It is what the best threshold reads whose errors are as many as its rates say, as if nothing had to be chosen: half
+    of the readings at most lie above it.
+
+    Parameters
+    ----------
+    curve : callable
+        From rates of false alarms to the least rates of misses, such as :meth:`NoiseFamily.curve` returns.
+    runs, delta, confidence
+        As :func:`epsilon_lower_bound` takes them.
+
+    Raises
+    ------
+    SecmixError
+        If a setting lies outside its range.
+
+    Examples
+    --------
+    Gaussian noise with ε = 4.4 at δ = 1e-5 (μ = 1) reads less than half of it: the tail that δ is about holds one
+    run in a hundred thousand.
+
+    >>> from scipy.stats import norm
+    >>> round(reading_ceiling(lambda alarms: norm.cdf(norm.isf(alarms) - 1.0), delta=1e-5), 1)
+    2.3
+    """
+    level, delta = 1 - probability(confidence, "confidence"), probability(delta, "delta")
+    half = integer(runs, "runs", _FEWEST) // 2
+    alarms = np.unique(np.geomspace(1, half / 2, _THRESHOLDS).astype(int))
+    misses = np.floor(half * np.asarray(curve(alarms / half))).astype(int)
+    wrong, miss = (_limit(each, half, level) for each in (alarms, misses))
+    tests = [
+        ErrorCounts(int(alarms[k]), int(misses[k]), half, _weight(float(wrong[k]), float(miss[k]), delta))
+        for k in np.argsort(-_epsilon(wrong, miss, delta))[: _THRESHOLDS // 8].tolist()
+    ]
+    return max(_read(counts, delta, level) for counts in tests)
 
 
 def gaussian_mu_lower_bound(
@@ -238,28 +286,61 @@ def _limit(errors: Any, runs: int, level: float) -> Array:
         return np.where(errors < runs, beta.isf(level / 2, errors + 1, np.maximum(runs - errors, 1e-300)), 1.0)
 
 
-def _epsilon(wrong: Array, miss: Array, delta: float, family: NoiseFamily | None) -> Array:
+def _epsilon(wrong: Array, miss: Array, delta: float) -> Array:
     """Return the epsilon that upper limits of error rates (tests,) leave: the larger of both directions."""
-    if family is not None:
-        return np.maximum(family.epsilon(wrong, miss, delta), family.epsilon(miss, wrong, delta))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = [np.log(np.maximum(1 - one - delta, 0.0) / other) for one, other in ((wrong, miss), (miss, wrong))]
     return np.maximum(np.maximum(*ratios), 0.0)
 
 
-def _chosen(a: Array, b: Array, delta: float, family: NoiseFamily | None, level: float) -> tuple[Score, float]:
-    """Return the score and threshold that read the most on the runs (runs, m) that choose."""
-    most, choice = -1.0, (Score("nothing", lambda outputs: np.zeros(len(outputs))), 0.0)
+def _read(counts: ErrorCounts, delta: float, level: float) -> float:
+    """Return the largest ε such that the counts refute the curve of all (ε, δ) private mechanisms."""
+    wrong, miss = (_limit([errors], counts.runs, _LIKELY) for errors in (counts.false_alarms, counts.misses))
+    likely = float(_epsilon(wrong, miss, delta)[0])
+    most = min(likely + _STEP, _most(counts.runs, delta, level))
+    return largest_refuted(lambda epsilon: counts.refute(private_curve(epsilon, delta), level), most, _STEP)
+
+
+def _most(runs: int, delta: float, level: float) -> float:
+    """Return what so many runs of either data set refute without any error, by the rate at which none is too rare."""
+    return math.log((1 - delta) / -math.expm1(math.log(level) / runs))
+
+
+def _weight(wrong: float, miss: float, delta: float) -> float:
+    """Return how much a false alarm counts beside a miss: how steeply the curve falls that these rates lie on."""
+    steep, flat = (1 - miss - delta) / wrong, (1 - wrong - delta) / miss
+    return max(steep, 1.0) if steep >= flat else 1 / max(flat, 1.0)
+
+
+def _chosen(a: Array, b: Array, delta: float, family: NoiseFamily | None, level: float) -> tuple[Score, float, float]:
+    """Return the score, threshold and weight of false alarms that read the most on the runs (runs, m) that choose."""
+    least: Any = (math.inf,)
+    choice = (Score("nothing", lambda outputs: np.zeros(len(outputs))), 0.0, 1.0)
     for score in scores_of(a, b):
         low, high = np.sort(score(a)), np.sort(score(b))
         thresholds = _thresholds(np.concatenate([low, high]))
-        wrong = _limit(len(a) - np.searchsorted(low, thresholds, side="right"), len(a), level * _CAUTION)
-        miss = _limit(np.searchsorted(high, thresholds, side="right"), len(b), level * _CAUTION)
-        reading = _epsilon(wrong, miss, delta, family)
-        best = int(np.argmax(reading))
-        if reading[best] > most * (1 + 1e-9):
-            most, choice = float(reading[best]), (score, float(thresholds[best]))
+        wrong = len(a) - np.searchsorted(low, thresholds, side="right")
+        miss = np.searchsorted(high, thresholds, side="right")
+        left, place, weight = _best_test(wrong, miss, len(a), delta, family, level * _CAUTION)
+        if left < least:
+            least, choice = left, (score, float(thresholds[place]), weight)
     return choice
+
+
+def _best_test(
+    wrong: Any, miss: Any, runs: int, delta: float, family: NoiseFamily | None, level: float
+) -> tuple[tuple[float, ...], int, float]:
+    """Return how little the best of several tests leaves, its place, and the weight of false alarms.
+
+    ``wrong`` and ``miss`` are counts (tests,).
+    """
+    wrong, miss = (_limit(errors, runs, level) for errors in (wrong, miss))
+    if family is not None:
+        return family.best_test(wrong, miss)
+    reading = _epsilon(wrong, miss, delta)
+    best = int(np.argmax(reading))
+    # What differs by rounding is equal: the first score is kept.
+    return (-round(float(reading[best]), 9),), best, _weight(float(wrong[best]), float(miss[best]), delta)
 
 
 def _thresholds(scores: Array) -> Array:

@@ -62,7 +62,7 @@ def _finding(case: CellContext, node: int) -> Finding:
         normalised_low=0.0,
         normalised_high=1.0,
         confidence=bound.confidence,
-        notes=[words, f"{pair.words}; {bound.runs} runs on each of the two"],
+        notes=[words, f"{pair.words}; {bound.runs} runs on each of the two, which show {bound.ceiling:.3g} at most"],
     )
 
 

@@ -194,7 +194,8 @@ def _by_losses(case: CellContext, claim: ClaimSpec, node: int, level: float) -> 
 def _by_runs(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _Seen:
     bound: LowerBound
     pair, bound = told_apart(case, node, claim.terms, level, least=_RUNS)
-    method = f"error rates of the score '{bound.score}' over {bound.runs} runs on each of two data sets"
+    method = f"error rates of the score '{bound.score}' over {bound.runs} runs on each of two data sets, "
+    method += f"which show {bound.ceiling:.3g} at most"
     score = f"{bound.score}, learnt on half of {bound.runs} runs: at most {bound.false_positive:.3g} false alarms and "
     return _Seen(bound.epsilon, bound.confidence, method, pair, "", f"{score}{bound.miss:.3g} misses on the other half")
 
