@@ -2,10 +2,9 @@
 
 An audit looks at each node of each combination with several estimators, and one in forty intervals lies above the
 truth. So whatever would accuse is measured again on fresh runs, on which nothing was chosen, and its lower end is moved
-down until all of an audit's accusations hold together: ``[measure] level`` is split over the combinations of the sweep
-(:meth:`secmix.scenario.Scenario.cells`), in halves over what is counted and what is estimated, with one part more for
-epsilon and one for membership where these are limited, and over the findings of either (Bonferroni). What follows from
-the protocol, or was recovered in most runs, needs none of that.
+down until all of an audit's accusations hold together: the parts of ``[measure] level`` for what is counted and what is
+estimated (:mod:`~secmix.auditing.cells.level_shares`) are split over the findings of either (Bonferroni). What follows
+from the protocol, or was recovered in most runs, needs none of that.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from scipy.stats import t as student
 
 from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.groups import gather
+from secmix.auditing.cells.level_shares import level_shares
 from secmix.auditing.cells.node_status import given_away
 from secmix.auditing.cells.observed import again
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, evidence_of
@@ -47,9 +47,7 @@ def is_estimated(finding: Finding) -> bool:
 
 def confirmed(case: CellContext, gathered: list[Gathered]) -> list[Gathered]:
     """Return what the evidences of ``case`` found, with what accuses replaced by what fresh runs say of it."""
-    policy = case.cell.policy
-    parts = 2 + (policy.max_epsilon is not None) + (policy.max_membership is not None)
-    share = case.cell.measure.level / parts
+    shares = level_shares(case.cell)
     counts = sum(is_counted(finding) for each in gathered for finding in each.findings)
     limits = {node: _accuses_from(case, node) for node in case.judged}
     new: dict[int, Finding] = {}
@@ -59,10 +57,10 @@ def confirmed(case: CellContext, gathered: list[Gathered]) -> list[Gathered]:
             if finding.normalised_low <= limits.get(finding.node, 1.0) or finding.node in case.decided:
                 continue
             if is_counted(finding) and finding.status != "determined":
-                new[id(finding)] = _recounted(finding, share / counts)
+                new[id(finding)] = _recounted(finding, shares.counted / counts)
             elif is_estimated(finding):
                 doubtful.append((evidence, finding))
-    _measured_again(case, doubtful, share, new)
+    _measured_again(case, doubtful, shares.estimated, new)
     return [replace(each, findings=[new.get(id(f), f) for f in each.findings]) for each in gathered]
 
 

@@ -11,9 +11,10 @@ can show that epsilon exceeds a limit and never that it does not.
 
 from __future__ import annotations
 
+from secmix.auditing.cells.level_shares import level_shares
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.noise.noise_bounds import epsilon_in_words
-from secmix.auditing.noise.told_apart import PURPOSE, level_of, told_apart
+from secmix.auditing.noise.told_apart import PURPOSE, told_apart
 from secmix.auditing.proof import proof_of
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import CollaborationSetup
@@ -44,7 +45,7 @@ def _gather(case: CellContext) -> Gathered:
 
 def _finding(case: CellContext, node: int) -> Finding:
     terms = terms_of(case.cell.policy, None)
-    pair, bound = told_apart(case, node, terms, level_of(case) / len(case.setup.asked))
+    pair, bound = told_apart(case, node, terms, level_shares(case.cell).epsilon / len(case.setup.asked))
     words = f"{epsilon_in_words(terms)} is at least {bound.epsilon:.3g}, the limit {terms.limit:g}"
     return Finding(
         **case.about(node),

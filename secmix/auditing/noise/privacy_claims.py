@@ -17,13 +17,14 @@ from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.cells.attempt import in_doubt
+from secmix.auditing.cells.level_shares import level_shares
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.accounting import spending
 from secmix.auditing.noise.noise_bounds import NoiseBound, claim_cleared, epsilon_in_words, noise_bounds
 from secmix.auditing.noise.privacy_loss import LossBound, loss_bound
 from secmix.auditing.noise.replays.playback import bare_message
 from secmix.auditing.noise.replays.played_calls import PURPOSE, Player
-from secmix.auditing.noise.told_apart import Pair, level_of, told_apart
+from secmix.auditing.noise.told_apart import Pair, told_apart
 from secmix.auditing.proof import proof_of
 from secmix.auditing.report import NodeClaim, PrivacyClaim
 from secmix.auditing.setup import CollaborationSetup
@@ -166,7 +167,7 @@ def _follows(proof: Clearance | Open, bound: NoiseBound | None) -> str:
 
 def _seen(case: CellContext, claim: ClaimSpec, node: int, *, proved: bool) -> _Seen:
     """Return the largest lower bound of two readings; the second is tried where the first leaves the claim open."""
-    level = level_of(case) / _looks(case)
+    level = level_shares(case.cell).epsilon / _looks(case)
     best, missed = _Seen(0.0, 1 - level, ""), []
     for read in (_by_losses, _by_runs):
         try:

@@ -28,8 +28,6 @@ _CANDIDATES, _SHORT = 8, 80  # pairs of neighbours, and runs of each that choose
 _LEAST, _MOST = 300, 4000  # runs
 _ENOUGH = 30  # times e^ε runs: with fewer the limits of error rates alone keep a reading below ε
 _MESSAGES = 400_000  # of all runs
-_PARTS = 3
-"""Of the level of an audit: one for what is counted, one for what is estimated, one for epsilon."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +37,6 @@ class Pair:
     node: int
     sides: tuple[list[Array], list[Array]]
     words: str
-
-
-def level_of(case: CellContext) -> float:
-    """Return the level at which one question about epsilon may be answered wrongly: the policy's, or the claim's."""
-    questions = (case.cell.policy.max_epsilon is not None) + (case.cell.claim is not None)
-    return case.cell.measure.level / _PARTS / max(questions, 1)
 
 
 def told_apart(

@@ -18,6 +18,7 @@ import numpy as np
 
 from secmix._base.checks import Array, Ints
 from secmix._base.random import stream
+from secmix.auditing.cells.level_shares import level_shares
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import fitting
 from secmix.auditing.report import Finding
@@ -37,8 +38,6 @@ MOST_RUNS = _KINDS * _RUNS
 _ALIKE = 1e-6  # of the largest number: results of nodes that differ by less are one result
 _NUMBERS = 5000  # of the results of all nodes, above which a node's own is read alone
 _LARGEST = 1e100  # its square is finite
-_PARTS = {False: 3, True: 6}
-"""Of the level of an audit, by whether epsilon is limited too: one of them is left for membership."""
 
 
 def _applies(case: CellContext) -> bool:
@@ -47,8 +46,7 @@ def _applies(case: CellContext) -> bool:
 
 
 def _gather(case: CellContext) -> Gathered:
-    level = case.cell.measure.level / _PARTS[case.cell.policy.max_epsilon is not None]
-    confidence = 1 - level / min(len(case.setup.asked), _KINDS - 1)
+    confidence = 1 - level_shares(case.cell).membership / min(len(case.setup.asked), _KINDS - 1)
     try:
         shadows = _Shadows(case, least_runs(RATE, confidence))
         nodes = sorted(_unlike_first(case.setup)[: shadows.nodes])
