@@ -1,4 +1,4 @@
-"""Clients that are sampled: proved for who takes part in every round, and nothing is credited for the sampling."""
+"""Clients that are sampled: proved for who takes part in every round, and amplification is not credited."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def test_a_node_is_counted_in_every_round(step: Step, policy: dict[str, Any], se
         mu = math.sqrt(3) * sensitivity / SCALE
         assert bound.epsilon == pytest.approx(gaussian_epsilon(mu, DELTA))
         assert bound.releases.startswith("3 releases at noisy_protocols.py")
-        assert "a node is counted in all rounds with releases (3, as seen in 60 calls), and nothing" in bound.releases
+        assert (
+            "a node is counted in all rounds with releases (3, as seen in 60 calls), and amplification"
+            in bound.releases
+        )
 
 
 def of_some_rows(self: Descent, t: int, node: int, gradients: Array, rng: np.random.Generator) -> Array:
@@ -119,7 +122,7 @@ def test_a_right_claim_holds_at_its_limit_and_not_below() -> None:
     for share, verdict in ((1.001, "holds"), (0.999, "inconclusive")):
         found = claimed(Sampled(rounds=3), {"epsilon": share * exact, "delta": DELTA})
         assert found.verdict == verdict
-        assert "nothing is credited for the sampling" in found.nodes[0].follows
+        assert "amplification by sampling is not credited" in found.nodes[0].follows
 
 
 class RunByRun(Sampled):

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import secmix
 from secmix.auditing.report import PrivacyClaim
 
-from . import before_noise, beside, draws
+from . import before_noise, beside, draws, samples
 from .bases import Twins
 
-TWINS: list[Twins] = [*before_noise.TWINS, *draws.TWINS, *beside.TWINS]
+TWINS: list[Twins] = [*before_noise.TWINS, *draws.TWINS, *beside.TWINS, *samples.TWINS]
 Side = Literal["wrong", "right"]
 
 

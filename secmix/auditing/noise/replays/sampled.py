@@ -93,7 +93,8 @@ def play_back_sampled(setup: CollaborationSetup, built: Any, seed: int, terms: P
         found.why_open = found.why_open or why or ("" if found.differs else unmoved(node))
         found.sampled = (
             f"who takes part is drawn apart from the noise: a node is counted in all rounds with releases ({rounds}, "
-            f"as seen in {len(calls)} calls), and nothing is credited for the sampling"
+            f"as seen in {len(calls)} calls), and amplification by sampling is not credited: nothing proves that the "
+            "sample is secret and drawn afresh"
         )
         for k, line in enumerate(worst):
             for relation, reach in line.reaches.items():
