@@ -77,3 +77,13 @@ def integer(value: Any, name: str, least: int = 1) -> int:
     if value < least:
         raise SecmixError(f"{name} must be at least {least}; given {value}")
     return int(value)
+
+
+def word(bits: int, fraction_bits: int) -> None:
+    """Check that float64 carries words of so many bits exactly, and that whole numbers have bits left."""
+    integer(bits, "bits", 8)
+    integer(fraction_bits, "fraction_bits", 0)
+    if bits > 52 or fraction_bits >= bits - 2:
+        raise SecmixError(
+            f"bits = {bits}, fraction_bits = {fraction_bits}: allowed are bits <= 52 and fraction_bits < bits - 2"
+        )

@@ -217,3 +217,19 @@ def checked_parts(parts: Sequence[ArrayLike], network: Network | None = None) ->
     if network is not None and len(arrays) != network.n:
         raise DataError(f"parts for {len(arrays)} nodes, but the network has {network.n}; give one part a node")
     return arrays
+
+
+@dataclass(frozen=True)
+class CollaborationWrapper:
+    """A base for classes that wrap a collaboration; in all but ``collaborate`` they are the ``inner`` one."""
+
+    inner: Any
+
+    def error(self, results: Array, reference: Array) -> Array:
+        """Compute the error of the inner collaboration."""
+        return np.asarray(self.inner.error(results, reference))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.network import Network
-from secmix.protocols.collaboration import RunsDiffer
+from secmix.protocols.collaboration import CollaborationWrapper, RunsDiffer
 from secmix.protocols.em.distributed_em import DistributedEM
 from secmix.protocols.mixture.distributed_mixture import packed
 from secmix.protocols.sums.plain import Plain
@@ -27,7 +26,7 @@ OWN_ROWS = "rows of a node"
 
 
 @dataclass(frozen=True)
-class Released:
+class Released(CollaborationWrapper):
     """A collaboration that releases what each node ends with; in all else it is the ``inner`` one.
 
     >>> from secmix.protocols import FederatedPCA
@@ -38,8 +37,6 @@ class Released:
     >>> released.kind, bool((released.payload == results.transpose(1, 0, 2)).all())
     ('released result', True)
     """
-
-    inner: Any
 
     def collaborate(
         self, parts: Sequence[Array], network: Network, rng: np.random.Generator, *, channel: Channel
@@ -55,15 +52,6 @@ class Released:
             channel.hold(-1, node, OWN_ROWS, part)
         channel.send(0, np.arange(network.n), SERVER, RELEASED, results.transpose(1, 0, 2))
         return results
-
-    def error(self, results: Array, reference: Array) -> Array:
-        """Compute the error of the inner collaboration."""
-        return np.asarray(self.inner.error(results, reference))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "inner":
-            raise AttributeError(name)
-        return getattr(self.inner, name)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from secmix._base.checks import Array
 from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.errors import SecmixError
 from secmix.network import Network
+from secmix.protocols.collaboration import CollaborationWrapper
 from secmix.protocols.regression import FederatedRegression
 from secmix.transcript import SERVER, Channel, Holders, Sealed, Transcript, View
 
@@ -86,10 +87,9 @@ class ModelServer:
 
 
 @dataclass(frozen=True)
-class Served:
+class Served(CollaborationWrapper):
     """A collaboration whose server sends what :class:`ModelServer` chooses; in all else it is the ``inner`` one."""
 
-    inner: Any
     server: ModelServer
 
     def collaborate(
@@ -98,15 +98,6 @@ class Served:
         """Run the inner collaboration with the models of the server."""
         results: Array = self.inner.collaborate(parts, network, rng, channel=_Serving(channel, self))
         return results
-
-    def error(self, results: Array, reference: Array) -> Array:
-        """Compute the error of the inner collaboration."""
-        return np.asarray(self.inner.error(results, reference))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "inner":
-            raise AttributeError(name)
-        return getattr(self.inner, name)
 
 
 class _Serving(Channel):

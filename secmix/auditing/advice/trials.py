@@ -14,7 +14,7 @@ from typing import Any
 from secmix._base.checks import Array
 from secmix.auditing.advice.change import changed_setup, try_in_turn
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.evidence.premises import equations_and_unknowns
+from secmix.auditing.evidence.premises import solved_together
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Trial
 from secmix.auditing.robustness.theorems import withstood
@@ -148,7 +148,7 @@ def _statuses(model: _Model) -> dict[int, NodeStatus]:
         if node in corrupt:
             continue
         known = float(seen.explained(node).max())
-        equations, behind = equations_and_unknowns(bases, model.sizes, unknowns, corrupt, node, setup.possible_rows)
+        _, equations, behind = solved_together(bases, model.sizes, unknowns, corrupt, node, setup.possible_rows)
         if known > 1 - 1e-6:
             statuses[node] = (_REVEALED, 1.0)
         elif equations >= behind or several:  # what reused masks give away of sums is more than a round shows

@@ -96,30 +96,12 @@ def known_of_sums(setup: SumSetup, observation: SumObservation, node: int) -> tu
             bases[t] = basis
     sizes = {t: max(observation.inputs[t].shape[2], observation.numbers) for t in bases}
     rows = [count * setup.rows.shape[1] for count in setup.counts]
-    group, equations, unknowns = _solved_together(bases, sizes, rows, setup.corrupt, node, setup.possible_rows)
+    group, equations, unknowns = solved_together(bases, sizes, rows, setup.corrupt, node, setup.possible_rows)
     observation.counted.update(dict.fromkeys(group, (equations, unknowns)))
     return equations, unknowns
 
 
-def equations_and_unknowns(
-    bases: Mapping[int, Array],
-    sizes: Mapping[int, int],
-    unknowns: Sequence[int],
-    corrupt: frozenset[int],
-    node: int,
-    possible: int,
-) -> tuple[int, int]:
-    """Count the known numbers of the sums that include ``node``, and the unknown numbers of their rows.
-
-    If rows have few possible values, such as yes and no, the unknowns are the counts of each possible row, in which
-    sums are linear. ``bases``, mapping from iteration to (rank, n): the leaked subspace of each iteration; ``sizes``:
-    entries of the summed vector, by iteration; ``unknowns``: number of entries of all rows of each node;
-    ``possible``: number of possible rows.
-    """
-    return _solved_together(bases, sizes, unknowns, corrupt, node, possible)[1:]
-
-
-def _solved_together(
+def solved_together(
     bases: Mapping[int, Array],
     sizes: Mapping[int, int],
     unknowns: Sequence[int],
@@ -127,9 +109,13 @@ def _solved_together(
     node: int,
     possible: int,
 ) -> tuple[set[int], int, int]:
-    """Count as :func:`equations_and_unknowns`, and return the nodes whose rows are solved for together with ``node``'s.
+    """Return the nodes whose rows are solved for together with ``node``'s; count known numbers and unknown ones.
 
-    Of each of these the same is counted.
+    The known numbers are those of the sums that include these nodes, the unknown ones those of their rows. If rows have
+    few possible values, such as yes and no, the unknowns are the counts of each possible row, in which sums are linear.
+    ``bases``, mapping from iteration to (rank, n): the leaked subspace of each iteration; ``sizes``: entries of the
+    summed vector, by iteration; ``unknowns``: number of entries of all rows of each node; ``possible``: number of
+    possible rows.
     """
     honest = np.array([i not in corrupt for i in range(len(unknowns))])
     group, equations, before = {node}, 0, -1

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from secmix._base.checks import Array, integer
-from secmix.errors import DataError, SecmixError
+from secmix._base.checks import Array, word
+from secmix.errors import DataError
 from secmix.protocols.sums.shamir import Words, prime_below
 
 
@@ -25,13 +25,7 @@ class FixedPoint:
     fraction_bits: int
 
     def __post_init__(self) -> None:
-        integer(self.bits, "bits", 8)
-        integer(self.fraction_bits, "fraction_bits", 0)
-        if self.bits > 52 or self.fraction_bits >= self.bits - 2:
-            raise SecmixError(
-                f"bits = {self.bits}, fraction_bits = {self.fraction_bits}: allowed are bits <= 52 and "
-                "fraction_bits < bits - 2"
-            )
+        word(self.bits, self.fraction_bits)
 
     @cached_property
     def prime(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from secmix._base.checks import Array, integer, positive
+from secmix._base.checks import Array, positive, word
 from secmix.errors import DataError, NetworkError, SecmixError
 from secmix.network import Network
 from secmix.protocols.interfaces import Advice, Revealed, checked_inputs, checked_masks
@@ -64,13 +64,7 @@ class SecureSum:
         if self.arithmetic not in ("real", "modular"):
             raise SecmixError(f"arithmetic is 'real' or 'modular'; given {self.arithmetic!r}")
         positive(self.sigma, "sigma")
-        integer(self.bits, "bits", 8)
-        integer(self.fraction_bits, "fraction_bits", 0)
-        if self.bits > 52 or self.fraction_bits >= self.bits - 2:
-            raise SecmixError(
-                f"bits = {self.bits}, fraction_bits = {self.fraction_bits}: allowed are bits <= 52 and "
-                "fraction_bits < bits - 2"
-            )
+        word(self.bits, self.fraction_bits)
 
     @property
     def modulus(self) -> float | None:
