@@ -4,9 +4,8 @@ from secmix.estimators.estimate import Estimate, normalised
 from secmix.estimators.exact.gaussian import gaussian_leakage
 from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
 from secmix.estimators.information import information_lower_bound
-from secmix.estimators.ksg.checks import mutual_information_gaussian
 from secmix.estimators.ksg.entropies import entropy
-from secmix.estimators.ksg.information import ksg, nmi_paper, permutation_null
+from secmix.estimators.ksg.information import ksg
 from secmix.estimators.robustness.bias_curves import BiasPoint, bias_curve, breakdown_point
 from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
 
@@ -24,8 +23,5 @@ __all__ = [
     "information_lower_bound",
     "ksg",
     "leaked_subspace",
-    "mutual_information_gaussian",
-    "nmi_paper",
     "normalised",
-    "permutation_null",
 ]

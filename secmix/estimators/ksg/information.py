@@ -10,11 +10,10 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma
 
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate, Kind, Status
-from secmix.estimators.ksg.entropies import entropy, npeet_reading, reader
+from secmix.estimators.ksg.entropies import npeet_reading, reader
 from secmix.estimators.ksg.fading import steps
 from secmix.estimators.ksg.invariance import SMOOTH, cross_checked
 from secmix.estimators.ksg.levels import levels
@@ -22,13 +21,10 @@ from secmix.estimators.ksg.premises import determined, unmet_premises
 from secmix.estimators.samples import (
     Samples,
     logarithm_base,
-    positive,
     standardised_samples,
     untied,
     validated,
 )
-
-__all__ = ["entropy", "ksg", "permutation_null"]
 
 
 def ksg(
@@ -189,82 +185,6 @@ def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.G
     for_ties, _, for_checks, _, _ = np.random.default_rng(rng).spawn(5)
     nats = reader(k)(*untied(samples, for_ties))
     return math.inf if determined(samples, nats, for_checks) else nats
-
-
-def nmi_paper(x: ArrayLike, y: ArrayLike, *, k: int = 3) -> float:
-    """Compute the ratio that Li (2022) plots, KSG's I(X; Y) over its I(X; X) = ψ(N) − ψ(k). For reproductions only.
-
-    The denominator grows with the sample, so that the ratio falls with N and full disclosure through (a, a·x) reads
-    about 0.46; `normalised` of an estimate is the measure to go by.
-
-    Parameters
-    ----------
-    x, y : (N, d) or (N,) arrays
-    k : int
-        Neighbours, as in `ksg`.
-
-    Raises
-    ------
-    DataError
-        As `ksg`.
-
-    Examples
-    --------
-    >>> x, noise = np.random.default_rng(0).standard_normal((2, 1000))
-    >>> round(nmi_paper(x, x + noise), 2)  # ½ ln 2 of ψ(1000) − ψ(3)
-    0.06
-    """
-    samples, k = validated(x, y, None, k)
-    apart = untied(standardised_samples(samples), np.random.default_rng(0))
-    return reader(k)(*apart) / float(digamma(len(apart[0])) - digamma(k))
-
-
-def permutation_null(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    k: int = 3,
-    permutations: int = 199,
-    rng: int | np.random.Generator = 0,
-) -> float:
-    """Compute the p-value of "x and y are independent", by permuting the rows of y.
-
-    A small value refutes independence. A large one does not prove it: see what `ksg` cannot see.
-
-    Parameters
-    ----------
-    x, y : (N, d) or (N,) arrays
-    k : int
-        Neighbours, as in `ksg`.
-    permutations : int
-        The p-value is a multiple of 1/(permutations + 1), and at least that.
-    rng : int or Generator
-
-    Returns
-    -------
-    float
-        (1 + number of permutations that read as high) / (1 + permutations), valid at every N.
-
-    Raises
-    ------
-    DataError
-        As `ksg`; or ``permutations`` not a positive integer.
-
-    Examples
-    --------
-    >>> x, noise = np.random.default_rng(0).standard_normal((2, 200))
-    >>> permutation_null(x, x + noise)
-    0.005
-    """
-    samples, k = validated(x, y, None, k)
-    permutations = positive("permutations", permutations)
-    draw = np.random.default_rng(rng)
-    first, second, none = untied(standardised_samples(samples), draw)
-    read = reader(k)
-    number = read(first, second, none)
-    # Equal neighbour counts summed in another order differ by rounding; they count as equally high.
-    as_high = sum(read(first, draw.permutation(second), none) >= number - 1e-12 for _ in range(permutations))
-    return (1 + as_high) / (1 + permutations)
 
 
 def _a_pair(samples: Samples) -> bool:
