@@ -20,6 +20,7 @@ from analysis.singh_2024.means import descent, of_means
 from analysis.singh_2024.probability import probabilities
 from analysis.singh_2024.report import figures, report
 from analysis.singh_2024.report_means import times
+from analysis.singh_2024.revealed import revealed
 from analysis.study import Numbers, mean_and_half_width, options, provenance, run_parts, write
 from secmix._base.checks import Array
 from secmix.adversaries import SUBSPACE_FORGERIES, CuriousServer, TamperingChannel
@@ -46,7 +47,6 @@ from secmix.estimators.robustness.proven import geometric_median_constant
 from secmix.network import Network
 from secmix.protocols import ByzFedAltGDmin, FederatedPCA
 from secmix.protocols.subspace.federated_pca import own_basis
-from secmix.protocols.subspace.revealed import revealed
 from secmix.transcript import Channel
 
 NORMS: tuple[Any, ...] = ("fro", 2)

@@ -11,6 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from secmix.errors import DataError
+from secmix.protocols import FederatedPCA
+from secmix.protocols.subspace.federated_pca import own_basis
+
 pytestmark = pytest.mark.build
 
 STUDY = "analysis.singh_2024.run"
@@ -182,3 +186,24 @@ def test_the_same_command_gives_the_same_files(study, written, tmp_path):
 def test_bad_input_is_refused(study, capsys, wrong):
     assert study.main(wrong) == 2
     assert "at least" in capsys.readouterr().err
+
+
+def test_a_basis_reveals_a_node_with_few_samples():
+    revealed = importlib.import_module("analysis.singh_2024.revealed").revealed
+    n, r = 10, 4
+    rng = np.random.default_rng(0)
+    few, many = rng.standard_normal((1, 3, n)), rng.standard_normal((1, 50, n))
+    run = FederatedPCA(r).run([few, many, many[:, ::-1] + 1], rng=rng)
+    sent = next(b for b in run.transcript if b.kind == "basis").payload[:, 0].reshape(3, n, r)
+    told = revealed(sent[0], few[0])
+    assert told.equations.tolist() == [n - r] * 3
+    assert told.captured == pytest.approx(np.ones(3), abs=1e-12)
+    # The equations are true: three samples solve them, and others' do not.
+    assert revealed(sent[0], many[0]).equations.tolist() == [0] * 50
+    assert revealed(sent[0], many[0]).captured.mean() == pytest.approx(told.by_chance, abs=0.1)
+    # Of many samples the basis captures more than chance would, which is what it is for.
+    assert revealed(sent[1], many[0]).captured.mean() > told.by_chance + 0.1
+    exactly = rng.standard_normal((1, r, n))
+    assert revealed(own_basis(exactly, r, rng)[0], exactly[0]).equations.tolist() == [n - r] * r
+    with pytest.raises(DataError, match="samples of length 3"):
+        revealed(sent[0], np.ones((2, 3)))

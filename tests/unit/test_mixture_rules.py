@@ -27,7 +27,6 @@ from secmix.aggregators.mixture import (
     gmr,
     ise_matrix,
     oracle,
-    sensitivity,
     stacked,
     trim,
     wasserstein,
@@ -254,18 +253,6 @@ def test_arguments_out_of_range_are_refused():
     for honest in ([], [True], [99]):
         with pytest.raises(DataError, match="honest"):
             oracle(given, honest)
-
-
-def test_sensitivity_names_the_cutoffs_and_whether_one_stands_out():
-    given = line(0.0, 0.1, 0.12, 0.15, 4.0, 9.0)
-    table = sensitivity(coat(given), honest=range(4))
-    assert table.separated
-    assert table.separable
-    assert table.before == 4
-    assert_array_equal(table.count, [4, 5, 6])
-    assert_array_equal(table.missed, [0, 1, 2])
-    assert_array_equal(table.wronged, [0, 0, 0])
-    assert not sensitivity(coat(line(0.0, 0.1, 0.2, 0.3, 0.4, 0.5))).separated
 
 
 def test_transport_distance_by_hand():

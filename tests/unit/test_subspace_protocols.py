@@ -26,7 +26,6 @@ from secmix.errors import DataError, ScenarioError, SecmixError
 from secmix.network import Network
 from secmix.protocols import ByzFedAltGDmin, Collaboration, FederatedPCA
 from secmix.protocols.subspace.federated_pca import own_basis
-from secmix.protocols.subspace.revealed import revealed
 from secmix.transcript import SERVER, Channel
 
 RULES = ("subspace_median", "power_method", "resilient_power_method")
@@ -278,26 +277,6 @@ def test_the_forgeries_say_what_the_attacks_do():
         search = TamperingChannel(SUBSPACE_FORGERIES["worst_basis"], [0, 1], rng, protocol=protocol)
         said = search.send(0, np.arange(len(among)), SERVER, "basis", among)[0, 0].reshape(4, 2)
         assert subspace_distance(said, consensus(among[2:, 0].reshape(-1, 4, 2))) == pytest.approx(np.sqrt(2))
-
-
-def test_a_basis_reveals_a_node_with_few_samples():
-    n, r = 10, 4
-    rng = np.random.default_rng(0)
-    few, many = rng.standard_normal((1, 3, n)), rng.standard_normal((1, 50, n))
-    run = FederatedPCA(r).run([few, many, many[:, ::-1] + 1], rng=rng)
-    sent = next(b for b in run.transcript if b.kind == "basis").payload[:, 0].reshape(3, n, r)
-    told = revealed(sent[0], few[0])
-    assert told.equations.tolist() == [n - r] * 3
-    assert told.captured == pytest.approx(np.ones(3), abs=1e-12)
-    # The equations are true: three samples solve them, and others' do not.
-    assert revealed(sent[0], many[0]).equations.tolist() == [0] * 50
-    assert revealed(sent[0], many[0]).captured.mean() == pytest.approx(told.by_chance, abs=0.1)
-    # Of many samples the basis captures more than chance would, which is what it is for.
-    assert revealed(sent[1], many[0]).captured.mean() > told.by_chance + 0.1
-    exactly = rng.standard_normal((1, r, n))
-    assert revealed(own_basis(exactly, r, rng)[0], exactly[0]).equations.tolist() == [n - r] * r
-    with pytest.raises(DataError, match="samples of length 3"):
-        revealed(sent[0], np.ones((2, 3)))
 
 
 def test_pca_checks_its_input():

@@ -10,7 +10,6 @@ from secmix.aggregators.mixture.ise import ise, ise_matrix
 from secmix.aggregators.mixture.reduction import Reduction, reduced
 from secmix.aggregators.mixture.rules import ared, ared_factor, cred, dfmr, gmr, oracle, trim
 from secmix.aggregators.mixture.screening import RejectedMixtures, stacked
-from secmix.aggregators.mixture.sensitivity import Sensitivity, sensitivity
 from secmix.aggregators.mixture.transport import aligned, ground_cost, wasserstein
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "Coat",
     "Reduction",
     "RejectedMixtures",
-    "Sensitivity",
     "aligned",
     "ared",
     "ared_factor",
@@ -32,7 +30,6 @@ __all__ = [
     "ise_matrix",
     "oracle",
     "reduced",
-    "sensitivity",
     "stacked",
     "trim",
     "wasserstein",

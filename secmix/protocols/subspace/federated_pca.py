@@ -3,7 +3,7 @@
 What it reveals by design. A basis U_ℓ shows the server in which r directions the node's own samples vary most; and if
 the node has q <= r samples, n − q linear equations on every one of them: they lie in the span of the first q columns,
 exactly. A product Φ_ℓ U shows the covariance applied to known directions. The server reads either from every node;
-nodes read only what it sends back. ``secmix.protocols.subspace.revealed`` measures the first from a transcript.
+nodes read only what it sends back. ``analysis/singh_2024/revealed.py`` measures the first from a transcript.
 """
 
 from __future__ import annotations
