@@ -9,7 +9,8 @@ import numpy as np
 
 from analysis.study import Numbers
 from secmix._base.checks import Array
-from secmix.adversaries.attacks.subspace import geodesic, orthogonal
+from secmix.adversaries.attacks.subspace import orthogonal
+from secmix.adversaries.search.subspaces import geodesic
 from secmix.aggregators import RejectedMessages
 from secmix.aggregators.subspace import subspace_median, subspace_median_bound
 from secmix.protocols.subspace.federated_pca import own_basis

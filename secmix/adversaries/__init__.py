@@ -1,7 +1,7 @@
 """Adversaries: each turns a transcript into the view it holds."""
 
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
-from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES, worst_basis
+from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES
 from secmix.adversaries.attacks.sums import FIXED
 from secmix.adversaries.colluders import Colluders
 from secmix.adversaries.interfaces import Adversary
@@ -12,6 +12,7 @@ from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.adversaries.passive.public import PublicReader
 from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.adversaries.search.mixtures import Collusion, CollusionPoint, collude, collusion_curve
+from secmix.adversaries.search.subspaces import worst_basis
 from secmix.adversaries.search.worst_case import Search, WorstCase
 from secmix.adversaries.steering.adversaries import (
     Detectability,

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, geodesic, tightest, worst_basis
+from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED
+from secmix.adversaries.search.subspaces import geodesic, tightest, worst_basis
 from secmix.aggregators.subspace import subspace_distance, subspace_median, subspace_median_bound
 from secmix.estimators.robustness.proven import geometric_median_constant
 from secmix.testing import subspaces

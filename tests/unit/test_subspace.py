@@ -9,16 +9,8 @@ import warnings
 import numpy as np
 import pytest
 
-from secmix.adversaries.attacks.subspace import (
-    SUBSPACE_FIXED,
-    consensus,
-    geodesic,
-    orthogonal,
-    reverse,
-    speaking,
-    tightest,
-    worst_basis,
-)
+from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, orthogonal, reverse, speaking
+from secmix.adversaries.search.subspaces import consensus, geodesic, tightest, worst_basis
 from secmix.aggregators import RejectedMessages
 from secmix.aggregators.subspace import (
     RejectedBases,

@@ -9,12 +9,12 @@ from secmix.adversaries import Attack, CuriousServer, HonestButCurious, Tamperin
 from secmix.adversaries.attacks.subspace import (
     SUBSPACE_FIXED,
     SUBSPACE_FORGERIES,
-    consensus,
     forging,
     ones,
     orthogonal,
     reverse,
 )
+from secmix.adversaries.search.subspaces import consensus
 from secmix.aggregators.subspace import (
     power_method,
     subspace_distance,

@@ -1,8 +1,8 @@
 """Attacks on subspaces: what colluders send in place of a basis U_ℓ, a product Φ_ℓ U or a gradient, all (n, r).
 
 Each is ``attack(honest (h, n, r), f, rng) -> messages (f, n, r)``. Alternating, ones and orthogonal are named in the
-experiment of Singh 2024, which does not say how large they are; :func:`worst_basis` searches the Grassmannian, and
-:func:`tightest` attains the bound of the Subspace Median. At the end stand the attacks that protocols meet.
+experiment of Singh 2024, which does not say how large they are; ``worst_basis`` searches the Grassmannian, and
+``tightest`` attains the bound of the Subspace Median. At the end stand the attacks that protocols meet.
 """
 
 from __future__ import annotations
@@ -15,26 +15,9 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.stable_order import oriented
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
-from secmix.adversaries.search.subspaces import WorstBasis, consensus, geodesic, repeated, tightest, worst_basis
+from secmix.adversaries.search.subspaces import consensus, repeated, worst_basis
 from secmix.aggregators import RejectedMessages
 from secmix.errors import DataError, ScenarioError
-
-__all__ = [
-    "SUBSPACE_FIXED",
-    "SUBSPACE_FORGERIES",
-    "SubspaceAttack",
-    "WorstBasis",
-    "alternating",
-    "consensus",
-    "forging",
-    "geodesic",
-    "ones",
-    "orthogonal",
-    "reverse",
-    "speaking",
-    "tightest",
-    "worst_basis",
-]
 
 _MATRICES = ("basis", "product", "gradient")
 _NUMBERS = ("threshold", "scale")

@@ -25,7 +25,7 @@ unit strength each, so that the mean of ⟨v_i, e⟩ is at most s. Since ‖P_i 
 ⟨v_i, e⟩ >= φ(d_i), φ(x) = (g² + x² − 1)/(2 g x), which grows with x from x² = g² − 1 on.
 If d² >= g² − 1, then s >= φ(d), that is (g + d)² (1 − s)/2 + (g − d)² (1 + s)/2 <= 1, and (g + d)² <= 2/(1 − s).
 Else s >= φ(√(g² − 1)) = √(g² − 1)/g, so that g <= C and g + d < C + √(C² − 1) = √((1 + s)/(1 − s)), which is less.
-In the limit of small δ this is attained (``secmix.adversaries.attacks.subspace.tightest``): it cannot be improved.
+In the limit of small δ this is attained (``secmix.adversaries.search.subspaces.tightest``): it cannot be improved.
 
 Nothing n × n appears: all that is needed are the L × L distances between projections (``projection_distances``).
 """
