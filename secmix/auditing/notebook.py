@@ -22,9 +22,7 @@ def page(report: Any) -> str:
     head = "".join(f"<th>{_words(name)}</th>" for name in adversaries)
     rows = "".join(
         f"<tr><th style='text-align:left'>{_words(protocol)}</th>"
-        + "".join(
-            f"<td>{'<br>'.join(map(_verdict, at.get((protocol, adversary), [])))}</td>" for adversary in adversaries
-        )
+        + "".join(f"<td>{'<br>'.join(map(_cell, at.get((protocol, adversary), [])))}</td>" for adversary in adversaries)
         + "</tr>"
         for protocol in protocols
     )
@@ -34,7 +32,7 @@ def page(report: Any) -> str:
     )
 
 
-def _verdict(cell: Any) -> str:
+def _cell(cell: Any) -> str:
     revealed = sum(node.standing == "revealed" for node in cell.nodes)
     honest = sum(node.standing != "corrupt" for node in cell.nodes)
     return f"{_verdict(cell.verdict)}<br><small>{revealed} of {honest} honest nodes revealed</small>"
