@@ -75,25 +75,13 @@ def screen(mixtures: Mixtures, squared: ArrayLike | None = None) -> ScreenedMixt
 def coat(mixtures: Mixtures, *, squared: ArrayLike | None = None) -> Coat:
     """Find the machine whose median squared distance to all m machines is least.
 
-    Parameters
-    ----------
-    mixtures : Mixture with one leading axis m, or a list of m
-    squared : (m, m), optional
-        Their squared distances, where they are known already; see :func:`ise_matrix`.
+    ``squared`` (m, m): their squared distances, where they are known already; see :func:`ise_matrix`. Raises DataError
+    where half of the machines or more sent no mixture; fewer than that are set aside with a warning.
 
-    Raises
-    ------
-    DataError
-        Half of the machines or more sent no mixture. Fewer than that are set aside with a warning.
-
-    Notes
-    -----
     The median is that of m numbers with the zero for itself included, with the midpoint of the two in the middle.
     For odd m two machines can be the median of each other. Such a tie goes to the machine with the smaller sum of
     distances to the nearer half, then to the first by value, so that the order of the machines does not matter.
 
-    Examples
-    --------
     >>> three = Mixture(np.ones((3, 1)), [[[0.0]], [[0.1]], [[9.0]]], np.ones((3, 1, 1, 1)))
     >>> coat(three).index in (0, 1), round(coat(three).radius, 3)
     (True, 0.038)

@@ -34,31 +34,13 @@ def component_wise(
 ) -> Aggregate:
     """Keep and reduce the machines component by component.
 
-    Parameters
-    ----------
-    mixtures : Mixture with one leading axis m, or a list of m
-    p : float
-        In [0, 0.1]: a component keeps the machines within m^p times the radius of its majority, as DFMR does.
-    components : int, optional
-        How many to look for, by default as many as the median machine sent.
-    squared : (m, m), optional
-        Squared distances between the machines, where they are known already; they only serve ``coat`` of the result.
+    A component keeps the machines within m^p times the radius of its majority, as DFMR does, with ``p`` in [0, 0.1]. As
+    many ``components`` are looked for as the median machine sent, unless told otherwise. ``squared`` (m, m), squared
+    distances between the machines where they are known already, only serve ``coat`` of the result. ``shares`` of it
+    says which components were kept; ``kept`` are machines with one at least. The weight of a component is the median
+    over the machines it kept, scaled to a sum of 1; ``cutoff`` is infinite. Raises DataError where no majority of
+    machines has so many components, or none is usable; SecmixError for p out of range.
 
-    Returns
-    -------
-    Aggregate
-        ``shares`` says which components were kept; ``kept`` are machines with one at least. The weight of a component
-        is the median over the machines it kept, scaled to a sum of 1; ``cutoff`` is infinite.
-
-    Raises
-    ------
-    DataError
-        No majority of machines has so many components, or none of usable machines.
-    SecmixError
-        p out of range.
-
-    Notes
-    -----
     The distance between components is that of their densities scaled to norm 1, 1 − ⟨f, g⟩ / (‖f‖ ‖g‖), which is the
     same in any units. The rule is sound where fewer than half of the machines are wrong in any one component *and*
     components can be told apart. Where a majority agrees on no further component, a note says so.

@@ -47,26 +47,12 @@ def reduced(
 ) -> Reduction:
     """Reduce the components of m mixtures to those of ``start``, beginning there.
 
-    Parameters
-    ----------
-    mixtures : Mixture with one leading axis m
-    start : Mixture
-        A single mixture; only where its components are matters.
-    shares : (m,), optional
-        What each machine counts for, by default the same; say the number of its rows.
-    trim : float
-        In [0, 1): leave out the components that cost most, up to this share of the total weight, the last one in
-        part (trimmed k-barycentre, del Barrio et al. 2019).
-    rounds, tolerance
-        Stop after so many rounds, or when the objective changes by less than this share of itself.
+    Of ``start``, a single mixture, only where its components are matters. ``shares`` (m,): what each machine counts
+    for, by default the same; say the number of its rows. ``trim``, in [0, 1), leaves out the components that cost most,
+    up to this share of the total weight, the last one in part (trimmed k-barycentre, del Barrio et al. 2019). It stops
+    after so many ``rounds``, or when the objective changes by less than the ``tolerance``, a share of itself. Raises
+    DataError where a covariance is not positive definite, given or matched.
 
-    Raises
-    ------
-    DataError
-        A covariance is not positive definite, given or matched.
-
-    Examples
-    --------
     >>> two = Mixture([[1.0], [1.0]], [[[0.0]], [[2.0]]], [[[[1.0]]], [[[1.0]]]])
     >>> reduction = reduced(two, two[0])
     >>> reduction.mixture.means, reduction.mixture.covariances, round(reduction.objective, 4)  # ½ ln 2

@@ -34,26 +34,13 @@ def cheapest_edges(
 ) -> tuple[Edge, ...] | None:
     """Find the cheapest edges that leave no piece of at most ``most`` rows without ``need`` corrupt nodes.
 
-    Parameters
-    ----------
-    graph : Network
-        The exposure graph.
-    rows : (n,) int
-        Rows of each node; at level "input" ones, with ``most`` = 1.
-    costs : mapping from (a, b), a < b, to number above 0, optional
-        The edges that may be added, with their costs; default: every missing edge, at 1.
-    empty_boundary : bool
-        Whether an outsider learns the sum over all.
-    exact : bool
-        Whether to prove that no cheaper edges suffice; otherwise a heuristic (greedy set cover, Chvátal 1979) finds few
-        edges quickly. In both cases the guards of ``cheapest_boundaries`` prove that no such piece is left.
+    ``rows`` (n,) are those of each node of the exposure graph; at level "input" ones, with ``most`` = 1. ``costs`` has
+    the edges (a, b), a < b, that may be added, each above 0; by default every missing edge, at 1. With
+    ``empty_boundary`` an outsider learns the sum over all. None if the edges that may be added do not suffice.
 
-    Returns
-    -------
-    tuple of edges, or None if the edges that may be added do not suffice.
+    If ``exact``, no cheaper edges suffice, by proof; otherwise a heuristic (greedy set cover, Chvátal 1979) finds few
+    edges quickly. In both cases the guards of ``cheapest_boundaries`` prove that no such piece is left.
 
-    Examples
-    --------
     >>> len(cheapest_edges(Network.cycle(6), [1] * 6, 1, need=3))
     3
     """

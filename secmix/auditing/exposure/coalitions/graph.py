@@ -60,31 +60,15 @@ def cheapest_boundaries(
     empty_boundary: bool = False,
     steps: int = STEPS,
 ) -> Branched:
-    """Find the cheapest boundary N(S) with i in S and at most ``most`` rows in S, for each node i asked about.
+    """Find the cheapest boundary N(S) with i in S and at most ``most`` rows in S, for each of ``nodes``, or all.
 
-    Parameters
-    ----------
-    indptr, indices : the graph as compressed rows
-    rows : (n,) int
-        Rows of each node.
-    limit : float
-        Boundaries that cost more are not searched for.
-    weights : (n,) float, optional
-        What each node costs; default 1.
-    nodes : (q,) int, optional
-        Default: all.
-    empty_boundary : bool
-        Whether S may be a whole component of the graph, with an empty boundary.
-    steps : int
-        Number of steps after which the search for one node gives up.
+    The graph comes as compressed rows (:func:`arrays`), with ``rows`` (n,) of each node and ``weights`` (n,), what each
+    costs (1 by default). Boundaries that cost more than ``limit`` are not searched for, and the search for one node
+    gives up after ``steps``. With ``empty_boundary``, S may be a whole component of the graph.
 
-    Notes
-    -----
     Each node on the boundary is either absorbed into S or corrupt; what the remaining rows cannot absorb is corrupt.
     Connected sets of b + 1 nodes with f neighbours number at most C(b + f, b), whatever n is.
 
-    Examples
-    --------
     >>> ring = Network.cycle(6)
     >>> cheapest = cheapest_boundaries(*arrays(ring), [1] * 6, 2, limit=4)
     >>> cheapest.cost.tolist()
