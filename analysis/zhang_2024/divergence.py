@@ -10,9 +10,21 @@ import numpy as np
 from scipy.optimize import linprog
 
 from secmix._base.checks import Array
-from secmix._base.gaussians import divergence
+from secmix._base.gaussians import cholesky, log_det
 from secmix.errors import NotConverged
 from secmix.mixture import Mixture
+
+
+def divergence(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
+    """KL(N_a ‖ N_b) in nats, (...); means are (..., d) and covariances (..., d, d).
+
+    ½ [tr(Σ_b⁻¹ Σ_a) + (μ_a − μ_b)ᵀ Σ_b⁻¹ (μ_a − μ_b) − d + log det Σ_b − log det Σ_a]
+    """
+    lower_a, lower_b = cholesky(covariances_a), cholesky(covariances_b)
+    whiten = np.linalg.inv(lower_b)
+    spread = (np.matmul(whiten, lower_a) ** 2).sum((-1, -2))
+    shift = (np.matmul(whiten, np.asarray(means_a - means_b)[..., None]) ** 2).sum((-1, -2))
+    return np.asarray(0.5 * (spread + shift - means_a.shape[-1] + log_det(lower_b) - log_det(lower_a)))
 
 
 def transport(a: Mixture, b: Mixture) -> float:

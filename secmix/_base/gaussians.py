@@ -1,4 +1,4 @@
-"""Gaussians, any number at once: overlap, divergence, Bhattacharyya distance, moment matching.
+"""Gaussians, any number at once: overlap and Bhattacharyya distance.
 
 Every function takes means (..., d) and covariances (..., d, d) whose leading axes broadcast.
 """
@@ -57,21 +57,6 @@ def log_overlap(means_a: Array, covariances_a: Array, means_b: Array, covariance
     total = np.asarray(covariances_a + covariances_b)
     batch = np.broadcast_shapes(deviations.shape[:-1], total.shape[:-2])
     return log_normal(np.broadcast_to(deviations, (*batch, deviations.shape[-1])), total)
-
-
-def divergence(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:
-    """Compute KL(N_a ‖ N_b) in nats, (...).
-
-    ½ [tr(Σ_b⁻¹ Σ_a) + (μ_a − μ_b)ᵀ Σ_b⁻¹ (μ_a − μ_b) − d + log det Σ_b − log det Σ_a]
-
-    >>> float(divergence(np.zeros(1), np.eye(1), np.ones(1), np.eye(1)))
-    0.5
-    """
-    lower_a, lower_b = cholesky(covariances_a), cholesky(covariances_b)
-    whiten = np.linalg.inv(lower_b)
-    spread = (np.matmul(whiten, lower_a) ** 2).sum((-1, -2))
-    shift = (np.matmul(whiten, np.asarray(means_a - means_b)[..., None]) ** 2).sum((-1, -2))
-    return np.asarray(0.5 * (spread + shift - means_a.shape[-1] + log_det(lower_b) - log_det(lower_a)))
 
 
 def bhattacharyya(means_a: Array, covariances_a: Array, means_b: Array, covariances_b: Array) -> Array:

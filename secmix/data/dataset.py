@@ -46,10 +46,7 @@ _NAMED = 5  # of constant columns, in an error's first words
 def prepared(data: Dataset, *, standardise: bool = True, features: int | None = None) -> Array:
     """Prepare rows (N, d) for a mixture: columns of mean 0 and variance 1, then the first principal components.
 
-    Raises
-    ------
-    DataError
-        If a column is constant, there is one row only, or there are not as many columns as ``features``.
+    Raises DataError if a column is constant, there is one row only, or there are not as many columns as ``features``.
     """
     rows = data.rows
     if len(rows) < 2:
@@ -97,22 +94,8 @@ def sample_rows(
 ) -> list[Array]:
     """Sample rows for the nodes, in each run anew and without replacement.
 
-    Parameters
-    ----------
-    rows : (N, d)
-    counts : sequence of int, length n
-        Rows of each node.
-    groups : sequence of arrays of int, length n, optional
-        Which rows may be each node's; default: any.
-
-    Returns
-    -------
-    list of (runs, counts[i], d)
-
-    Raises
-    ------
-    DataError
-        If there are fewer rows than asked for.
+    ``rows`` (N, d); ``counts``: rows of each node; ``groups``: which rows may be each node's; default: any. The result
+    is list of (runs, counts[i], d). Raises DataError if there are fewer rows than asked for.
     """
     for i, count in enumerate(counts):
         integer(count, f"the number of rows of node {i}")

@@ -23,25 +23,13 @@ Relation = Literal["replace", "add-or-remove"]
 
 @dataclass(frozen=True)
 class PrivacyTerms:
-    """Terms of an epsilon.
-
-    Attributes
-    ----------
-    unit : {"row", "node"}
-    relation : {"replace", "add-or-remove"}
-        How neighbours differ.
-    delta : float
-    limit : float or None
-        Epsilon that it is held against; None where none is asked for.
-    counts_are_public : bool
-        Whether neighbours have as many rows at every node.
-    """
+    """Terms of an epsilon."""
 
     unit: Unit = "node"
-    relation: Relation = "replace"
+    relation: Relation = "replace"  # how neighbours differ
     delta: float = 0.0
-    limit: float | None = None
-    counts_are_public: bool = False
+    limit: float | None = None  # epsilon that it is held against; None where none is asked for
+    counts_are_public: bool = False  # whether neighbours have as many rows at every node
 
     @property
     def counts_vary(self) -> bool:

@@ -11,8 +11,9 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 from strategies import seeds
 
+from analysis.zhang_2024.divergence import divergence
 from secmix import Mixture
-from secmix._base.gaussians import bhattacharyya, divergence, log_overlap
+from secmix._base.gaussians import bhattacharyya, log_overlap
 from secmix.aggregators.mixture import ise, ise_matrix
 
 
