@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from secmix._base.random import stream
-from secmix.auditing.engine.estimate import planned_runs
+from secmix.auditing.engine.estimate import planned_runs, too_wide
+from secmix.auditing.evidence.premises import is_exact
+from secmix.auditing.observation.observe import block_size, exact_runs
 from secmix.auditing.setup import SumSetup, build_model, build_setup
 from secmix.scenario import Scenario
 
@@ -43,7 +46,10 @@ def limits(cell: Scenario) -> dict[str, Any]:
         .run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
         .transcript
     )
+    setup = replace(setup, too_wide=too_wide(cell, setup))
     runs, _ = planned_runs(cell, setup)
+    if is_exact(cell, setup) and not setup.too_wide:
+        runs = min(runs, exact_runs(block_size(cell, setup)))
     masks = np.shape(setup.protocol.draw_masks(1, 1, setup.network, rng))
     return {
         "runs": runs,

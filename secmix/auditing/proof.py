@@ -31,7 +31,7 @@ _CALLS = 3
 _MOST_KEPT = 3  # proofs: the cells of a report that share one follow one another
 _PROOFS: dict[tuple[tuple[type, ...], bytes], Proof] = {}
 _VISIBLE = 0.9  # of the variance: the kernel reckons with the largest number of the data, the runs with the usual one
-_TOO_WIDE = "a proof follows every number that is summed, and so many do not fit either"
+_TOO_WIDE = "a proof follows every number that is sent, and so many do not fit either"
 _MARGIN = 1e-6  # between shares that algebra finds in two ways
 
 

@@ -83,7 +83,7 @@ class SumSetup(Setup):
     start: Mixture | str  # as DistributedEM's init
     _: KW_ONLY
     unprobed: str = ""  # why no probes are sent with the runs; empty where they are
-    too_wide: str = ""  # why so few runs are made that only the way from inputs to messages shows; empty: enough are
+    too_wide: str = ""  # why only a few runs are made, which clear nobody; empty where enough are
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +12,7 @@ from secmix._base.checks import Array, Ints
 from secmix.transcript.messages import SERVER, Block, Line
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """The message that a row of a view comes from."""
 
     iteration: int

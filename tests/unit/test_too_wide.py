@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +15,13 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, HonestButCurious
 from secmix.auditing.cells.audit_cell import audit_cell
+from secmix.auditing.engine import run_cell
 from secmix.auditing.engine.estimate import planned_runs, too_wide
+from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.report import Cell
 from secmix.auditing.setup import SumSetup, build_setup
+from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols import SecureAggregation, SecureSum, SumProtocol
 from secmix.scenario import Scenario, from_dict
@@ -62,7 +66,7 @@ def test_two_runs_show_what_many_show_but_clear_nobody(protocol: SumProtocol, ad
     revealed = [[node.node for node in cell.nodes if node.standing == "revealed"] for cell in (few, many)]
     assert revealed[0] == revealed[1]
     assert few.verdict == ("violated" if many.verdict == "violated" else "inconclusive")
-    assert few.proof.startswith("Not proved: a proof follows every number that is summed")
+    assert few.proof.startswith("Not proved: a proof follows every number that is sent")
     assert all(WHY in str(node) for node in few.nodes if node.verdict == "inconclusive")
 
 
@@ -127,3 +131,40 @@ def test_only_exact_evidence_of_what_does_not_fit_makes_few_runs() -> None:
     assert planned_runs(wide, replace(setup, too_wide=why)) == (2, "")
     narrow = wide.model_copy(update={"memory_limit": 8192})
     assert too_wide(narrow, setup) == ""
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("limit", [6, 10])  # of a run in one iteration, and in all of them
+def test_where_messages_fill_the_memory_a_few_runs_answer(limit: int) -> None:
+    """Default evidence needs more of them: there it stays an error, which says what would do."""
+    long = from_dict(
+        {
+            **SETTINGS,
+            "network": {"kind": "cycle", "nodes": 10},
+            "protocol": {"name": "pdmm", "sigma": 100.0},
+            "adversary": {"name": "honest_but_curious", "corrupt": [1, 3]},
+            "memory_limit": limit,
+        }
+    )
+    setup = build_setup(long)
+    found, _ = run_cell._audited(long, setup, "", lambda word: None, math.inf)
+    assert found.verdict == "violated"
+    assert [node.node for node in found.nodes if node.standing == "revealed"] == [2]
+    assert any("the messages of a single run" in note for note in found.notes)
+    assert run_cell.try_out(long, None).seconds > 0
+    default = from_dict({**long.to_dict(), "measure": {"evidence": ["structure", "reconstruction"]}})
+    with pytest.raises(SecmixError, match=r"of a single run.*raise"):
+        run_cell.try_out(default, None)
+
+
+def test_exact_evidence_makes_no_more_blocks_than_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "block_size", lambda cell, setup: 20)
+    cell, setup = parts(SecureSum(), HonestButCurious({1, 3}), "")
+    cell = cell.model_copy(update={"runs": 500})
+    few, many = (observe(cell, setup, seeds_of(cell), exact=exact) for exact in (True, False))
+    assert (few.runs, many.runs) == (160, 500)
+    assert [reading.subspace.describe() for reading in few.readings.values()] == [
+        reading.subspace.describe() for reading in many.readings.values()
+    ]
+    case = audit_cell(cell, setup, seeds_of(cell), "")[0]
+    assert any("160 were made" in note for note in case.notes)

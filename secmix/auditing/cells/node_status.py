@@ -86,6 +86,11 @@ def notes(case: CellContext) -> list[str]:
         *_few_rows(case.setup),
     ]
     if isinstance(case.setup, SumSetup):
+        assert isinstance(observation, SumObservation)
+        if observation.runs < cell.runs:
+            draws[0] += (
+                f"; {observation.runs} were made: exact evidence does not depend on their number, and each is long"
+            )
         return [*draws, *_notes_on_sums(cell), *observation.unmet_premises]
     assert isinstance(case.setup, CollaborationSetup)
     assert isinstance(observation, CollaborationObservation)

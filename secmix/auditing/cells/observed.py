@@ -11,6 +11,7 @@ from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
 from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.observation.collaborations import observe_collaboration
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe, seeds_of
 from secmix.auditing.observation.weighing import too_large_to_probe
@@ -55,7 +56,7 @@ def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> CellContext:
     """Return all runs of ``cell``, of which nothing is proved: for asking whether a node is revealed."""
     setup = _with_linear_masks(cell, setup)
     built = soundness.deep_copy(setup.protocol)
-    seen = observe(cell, setup, seeds)
+    seen = observe(cell, setup, seeds, exact=is_exact(cell, setup))
     return without_proof(
         CellContext(cell, setup, replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread]), built=built)
     )
@@ -123,7 +124,8 @@ def _observed(
         made = cell.model_copy(update={"runs": seen.runs})
         look(without_proof(CellContext(made, setup, _doubted(seen), built=built)), after)
 
-    seen = observe(cell, setup, seeds, lambda first: before(first, f"the other {cell.runs - first.runs} runs"))
+    exact = is_exact(cell, setup)
+    seen = observe(cell, setup, seeds, lambda first, left: before(first, f"the other {left} runs"), exact=exact)
     before(seen, "the proof")
     case = CellContext(cell, setup, seen, built=built)
     sealed = sealed_check(case)

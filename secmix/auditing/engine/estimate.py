@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from secmix.auditing.evidence.interface import installed
+from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.observation.weighing import room_for_messages
 from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.setup import CollaborationSetup, SumSetup
@@ -27,6 +28,7 @@ _SAFETY = 2  # factor by which the estimate may be too small
 _LONG, _LARGE = 30, 2048  # seconds, and MiB, above which a warning is given
 _EXACT_RUNS, _EXACT_NUMBERS = 500, 10**7  # runs, and summed numbers in all of them, that check masks well enough
 _FEW_RUNS = 2  # that show how messages are made: one is read by probes, and all are held against what was read
+SHOWN_BY_FEW = f"{_FEW_RUNS} runs were made, which show how messages are made of inputs and masks, and no more"
 _BASE, _BLOCKS, _COPIES = 250, 2, 6  # MiB of any process; copies of a block of runs, and of all summed numbers
 
 
@@ -77,8 +79,7 @@ def too_wide(cell: Scenario, setup: SumSetup) -> str:
     """
     if FEWEST_RUNS * _of_a_run(_numbers_summed(cell, setup, setup.rows.shape[1])) <= _share(cell) * cell.memory_limit:
         return ""
-    made = f"{_FEW_RUNS} runs were made, which show how messages are made of inputs and masks, and no more"
-    return f"{made}: with {_beyond(cell, setup, FEWEST_RUNS)}"
+    return f"{SHOWN_BY_FEW}: with {_beyond(cell, setup, FEWEST_RUNS)}"
 
 
 def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, str]:
@@ -94,7 +95,7 @@ def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[
     if setup.too_wide:
         return _FEW_RUNS, ""  # said among what is not met
     fitting = max(int(room / (_SAFETY * _of_a_run(summed))), FEWEST_RUNS)
-    enough = max(min(_EXACT_RUNS, _EXACT_NUMBERS // summed), FEWEST_RUNS) if _is_exact(cell, setup) else cell.runs
+    enough = max(min(_EXACT_RUNS, _EXACT_NUMBERS // summed), FEWEST_RUNS) if is_exact(cell, setup) else cell.runs
     runs = min(cell.runs, fitting, enough)
     made = f"{runs} of {cell.runs} runs were made: "
     if runs == cell.runs:
@@ -104,14 +105,8 @@ def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[
     return runs, made + f"memory_limit = {cell.memory_limit} MiB allows no more"
 
 
-def _is_exact(cell: Scenario, setup: SumSetup) -> bool:
-    """Say whether all evidence that the scenario names is exact; of nodes that are no equals it is estimated."""
-    named = [evidence for evidence in installed() if evidence.name in cell.measure.evidence]
-    return all(evidence.exact for evidence in named) and not are_unequal(setup)
-
-
 def _fewest(cell: Scenario, setup: SumSetup) -> int:
-    return _FEW_RUNS if _is_exact(cell, setup) else FEWEST_RUNS
+    return _FEW_RUNS if is_exact(cell, setup) else FEWEST_RUNS
 
 
 def _share(cell: Scenario) -> float:

@@ -13,12 +13,13 @@ from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
 from secmix.auditing.cells.steps import CellResult, Notify, Word
-from secmix.auditing.engine.estimate import CostEstimate, check_memory, estimate, planned_runs, too_wide
+from secmix.auditing.engine.estimate import SHOWN_BY_FEW, CostEstimate, check_memory, estimate, planned_runs, too_wide
 from secmix.auditing.engine.memory import within
+from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
 from secmix.auditing.observation.observe import seeds_of
-from secmix.auditing.observation.weighing import too_large_to_probe
+from secmix.auditing.observation.weighing import TooLong, too_large_to_probe
 from secmix.auditing.report import Cell
 from secmix.auditing.setup import CollaborationSetup, PreparedData, ReadyParts, SumSetup, build_setup
 from secmix.auditing.soundness import deep_copy
@@ -66,12 +67,24 @@ def run_cell(
             return failed(cell, setup, LATE, reproduce), []
         try:
             with within(cell.memory_limit):
-                result = audit_cell(planned, setup, seeds_of(cell), reproduce, report, deadline)
+                result = _audited(planned, setup, reproduce, report, deadline)
         except BaseException as error:  # sys.exit too
             why = _cause(error)
             return without_rest(shown[0], why) if shown else (failed(cell, setup, why, reproduce), [])
         judged, findings = _noted(result, fewer)
         return _with_coalitions(cell, setup, judged, reproduce, deadline), findings
+
+
+def _audited(
+    cell: Scenario, setup: SumSetup | CollaborationSetup, reproduce: str, notify: Notify, deadline: float
+) -> CellResult:
+    """Audit by as many runs as ``cell`` has, or by a few where that is all that fits."""
+    try:
+        return audit_cell(cell, setup, seeds_of(cell), reproduce, notify, deadline)
+    except TooLong as error:
+        few = _few(cell, setup, error)
+    made = cell.model_copy(update={"runs": planned_runs(cell, few)[0]})
+    return audit_cell(made, few, seeds_of(cell), reproduce, notify, deadline)
 
 
 def _noted(result: CellResult, note: str) -> CellResult:
@@ -135,8 +148,19 @@ def try_out(
         if isinstance(setup, SumSetup):
             check_memory(cell, setup)
         begun = time.process_time()
-        messages = _trial(cell, setup)
+        try:
+            messages = _trial(cell, setup)
+        except TooLong as error:
+            setup = _few(cell, setup, error)
+            messages = _trial(cell, setup)
         return estimate(cell, setup, time.process_time() - begun, messages)
+
+
+def _few(cell: Scenario, setup: SumSetup | CollaborationSetup, error: TooLong) -> SumSetup:
+    """Return ``setup`` of which a few runs are made, since in blocks of more no single one fits; or raise ``error``."""
+    if not isinstance(setup, SumSetup) or setup.too_wide or not is_exact(cell, setup):
+        raise error
+    return replace(setup, too_wide=f"{SHOWN_BY_FEW}: {error}")
 
 
 def _weighed(cell: Scenario, setup: SumSetup | CollaborationSetup) -> SumSetup | CollaborationSetup:

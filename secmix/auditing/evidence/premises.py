@@ -12,11 +12,18 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing import unequal
-from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.evidence.interface import CellContext, installed
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.protocols import Defences
+from secmix.scenario import Scenario
+
+
+def is_exact(cell: Scenario, setup: SumSetup) -> bool:
+    """Check whether all evidence that the scenario names is exact; of nodes that are no equals it is estimated."""
+    named = [evidence for evidence in installed() if evidence.name in cell.measure.evidence]
+    return all(evidence.exact for evidence in named) and not unequal.are_unequal(setup)
 
 
 def is_linear(case: CellContext) -> bool:

@@ -28,7 +28,7 @@ from secmix.auditing.observation.reading import (
     nothing_read,
     read,
 )
-from secmix.auditing.observation.weighing import room_for_messages
+from secmix.auditing.observation.weighing import TooLong, room_for_messages
 from secmix.auditing.setup import Setup, SumSetup, build_model, with_active_adversary
 from secmix.auditing.soundness.linear_masks import independent
 from secmix.auditing.soundness.runner import deep_copy
@@ -48,6 +48,7 @@ Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 RATIOS, DIFFERENCES = "ratios of one iteration", "ratios of differences between iterations"
 """Ways to compute a row from known statistics."""
 _ENOUGH = 30  # least number of runs for a check of masks
+_EXACT_BLOCKS = 8  # of messages that fill the memory; each may take seconds, and exact evidence is read off the first
 _TOGETHER = 4 * 10**6  # summed numbers of a block: its mixtures and messages take some fifteen times as much
 
 
@@ -115,16 +116,26 @@ def seeds_of(cell: Scenario) -> Seeds:
 
 
 def observe(
-    cell: Scenario, setup: SumSetup, seeds: Seeds, first: Callable[[SumObservation], None] = lambda observation: None
+    cell: Scenario,
+    setup: SumSetup,
+    seeds: Seeds,
+    first: Callable[[SumObservation, int], None] = lambda observation, left: None,
+    *,
+    exact: bool = False,
 ) -> SumObservation:
-    """Observe all runs of ``cell``; call ``first`` after the least number of runs of a scenario, if more follow."""
+    """Observe the runs of ``cell``; call ``first`` with the least number of a scenario, and how many follow.
+
+    Where evidence is ``exact`` no more are made than :func:`exact_runs` says.
+    """
     blocks: list[SumObservation] = []
     runs = 0
+    if exact and (most := exact_runs(block_size(cell, setup))) < cell.runs:
+        cell = cell.model_copy(update={"runs": most})
     for block in _blocks(cell, setup, seeds):
         blocks.append(block)
         before, runs = runs, runs + block.runs
         if before < FEWEST_RUNS <= runs < cell.runs:
-            first(_joined(blocks))
+            first(_joined(blocks), cell.runs - runs)
     return _joined(blocks)
 
 
@@ -151,6 +162,17 @@ def sampled_rows(
     for start, (data_seed, run_seed) in zip(starts, pairs, strict=True):
         runs = min(size, cell.runs - start)
         yield setup.sample_rows(runs, np.random.default_rng(data_seed)), run_seed
+
+
+def exact_runs(size: int) -> int:
+    """Return how many runs in blocks of ``size`` check what exact evidence presumes of masks, however long they take.
+
+    Examples
+    --------
+    >>> exact_runs(500), exact_runs(20), exact_runs(3)
+    (4000, 160, 102)
+    """
+    return size * max(_EXACT_BLOCKS, -(-FEWEST_RUNS // size))
 
 
 def block_size(cell: Scenario, setup: SumSetup) -> int:
@@ -190,7 +212,7 @@ def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1, *
     units = max(b.runs for b in transcript) - real
     room = int(limit * 2**20 / per_run) - units
     if room < 1:
-        raise SecmixError(
+        raise TooLong(
             f"the messages of a single run take {per_run * (1 + units) / 2**20:.1f} MiB, where memory_limit = "
             f"{cell.memory_limit} leaves {limit:.1f} for them; raise memory_limit, or use fewer nodes, "
             "columns (features), iterations or components, or a larger tol"
@@ -274,7 +296,9 @@ def _block(
     elif first and runs < _ENOUGH:
         more = _masks_of_more_runs(cell, setup, averagings.values())
         unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more])
-    for t, ended in probes.items():  # runs without probes have the message schedule of runs with probes
+    for t, ended in (
+        probes.items() if not setup.too_wide else ()
+    ):  # of few runs nothing is cleared; runs without probes have the message schedule of runs with probes
         doubt = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
         unread += [doubt] if doubt and doubt not in unread else []
     if any(without_average(ended).all() for ended in averages.values()):

@@ -9,12 +9,17 @@ import numpy as np
 from secmix._base.random import stream
 from secmix.auditing.setup import SumSetup, build_model, with_active_adversary
 from secmix.auditing.soundness import deep_copy
+from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import Scenario
 from secmix.transcript import at_most
 
 _OF_FEW_RUNS = 1 / 4  # of the memory: what runs leave behind them is then smaller than their messages
+
+
+class TooLong(SecmixError):
+    """Raised where the messages of a single run take more memory than there is for them."""
 
 
 def room_for_messages(cell: Scenario, setup: SumSetup) -> float:
@@ -42,8 +47,11 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
     of_residues = SumTraits.of(setup.protocol).modulus is not None
     message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
-    with at_most(limit if of_residues else limit / (1 + probes), f"{message}; {remedy}"):
-        sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
-        run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
+    sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
+    try:
+        with at_most(limit if of_residues else limit / (1 + probes), f"{message}; {remedy}"):
+            run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
+    except SecmixError as error:
+        raise TooLong(str(error)) if str(error).startswith(message) else error from None
     fit = sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
     return "" if fit else f"{message}: they are not read as linear functions of masks"

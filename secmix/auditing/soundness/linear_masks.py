@@ -87,6 +87,8 @@ class MaskDistribution:
         if self.modulus is not None:
             size = float(np.abs(self.map).sum(axis=1).max(initial=0.0)) * self.modulus / (self.grid or 1.0)
             return len(self.basis) == self.mixing.shape[1] and size < _WORD
+        if self.is_plain:  # its map is a permutation, and its factor the identity
+            return True
         rest = np.abs(self.mixing - self.map @ self.mixing[self.basis]).max(initial=0.0)
         assert self.factor is not None
         return bool(rest <= 1e-12 * np.abs(self.mixing).max() and np.linalg.cond(self.factor) < _WORST)
@@ -95,8 +97,11 @@ class MaskDistribution:
     def is_plain(self) -> bool:
         """True if each mask is already its own draw, all of one size."""
         sizes = np.linalg.norm(self.mixing, axis=1)
-        alone = (self.mixing != 0).sum(axis=0).max() == 1 and len(self.basis) == len(self.mixing)
-        return bool(alone and np.ptp(sizes) <= 1e-9 * sizes.max())
+        alone = (self.mixing != 0).sum(axis=0).max(initial=0) == 1
+        if not alone or not np.ptp(sizes) <= 1e-9 * sizes.max():
+            return False
+        # Rows without a common draw are orthogonal, so that of real ones of one size none follows from others.
+        return self.modulus is None or len(self.basis) == len(self.mixing)
 
     def is_like(self, other: MaskDistribution) -> bool:
         """Check whether both have the same joint distribution."""
@@ -216,7 +221,10 @@ def _distribution(
     if any(variables[v].range != words for v in used):
         return None
     terms = [mask.terms if isinstance(mask, Number) else {} for mask in group]
-    mixing = np.array([[float(row.get(v, 0.0)) for v in used] for row in terms])
+    mixing, place = np.zeros((len(terms), len(used))), {v: k for k, v in enumerate(used)}
+    for mask, row in zip(mixing, terms, strict=True):
+        for v, coefficient in row.items():
+            mask[place[v]] = float(coefficient)
     values = np.array([float(variables[v].value) for v in used])
     offset = np.array([float(getattr(mask, "value", mask)) for mask in group]) - mixing @ values
     if modulus is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,10 @@ OUTSIDE = "(an outsider reads it)"
 _MOST, _LONG = 1000, 100_000  # most pieces of a call, and most numbers of a piece
 
 
-@dataclass(frozen=True)
 class Outlet(Origin):
     """An outlet as the origin of numbers: no message of a node."""
+
+    __slots__ = ()
 
     def __str__(self) -> str:
         return f"{self.kind} {OUTSIDE}"

@@ -177,7 +177,7 @@ class LongUse:
         fits, counts = dict[Place, NDArray[Any]](), Counter[Origin]()
         for (origin, _), row in rows.items():
             if row.ndim == 2 and len(row) == batch.size:
-                without_iteration = replace(origin, iteration=0)
+                without_iteration = origin._replace(iteration=0)
                 fits[without_iteration, counts[without_iteration]] = row
                 counts[without_iteration] += 1
         for run in range(min(batch.size, _EXAMINED)):
