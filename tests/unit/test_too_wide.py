@@ -22,8 +22,9 @@ from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.report import Cell
 from secmix.auditing.setup import SumSetup, build_setup
 from secmix.errors import SecmixError
+from secmix.estimators.exact.structure import LeakedSubspace
 from secmix.network import Network
-from secmix.protocols import SecureAggregation, SecureSum, SumProtocol
+from secmix.protocols import PDMM, SecureAggregation, SecureSum, SumProtocol
 from secmix.scenario import Scenario, from_dict
 from secmix.transcript import SERVER, Channel, Transcript
 
@@ -168,3 +169,16 @@ def test_exact_evidence_makes_no_more_blocks_than_it_needs(monkeypatch: pytest.M
     ]
     case = audit_cell(cell, setup, seeds_of(cell), "")[0]
     assert any("160 were made" in note for note in case.notes)
+
+
+def test_iterations_with_the_same_coefficients_share_what_follows_from_them() -> None:
+    """What follows from equal coefficients is equal; of a schedule with coins every iteration has its own."""
+    shared, own = (_subspaces(PDMM(sigma=100.0, schedule=schedule)) for schedule in ("coloured", "asynchronous"))
+    assert len({id(each) for each in shared}) == 1
+    assert len({id(each) for each in own}) == len(own)
+    assert [each.describe() for each in shared] == [each.describe() for each in own]
+
+
+def _subspaces(protocol: PDMM) -> list[LeakedSubspace]:
+    cell, setup = parts(protocol, HonestButCurious({1, 3}))
+    return [reading.subspace for reading in observe(cell, setup, seeds_of(cell)).readings.values()]

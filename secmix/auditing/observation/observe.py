@@ -254,13 +254,15 @@ def _block(
     units = {t: setup.network.n + masks.shape[1] for t, (_, masks) in averagings.items()}
     if not probing and probed.shares_masks:
         raise ProbeMismatch
-    readings, estimates, rest, linear = {}, {}, {}, View((), ())
+    readings: dict[int, Reading] = {}
+    estimates, rest, linear = {}, {}, View((), ())
     for t in iterations:
         if probing:
             if nonlinear:
                 reading, values, rest[t], part = nothing_read(view.at(t), averagings[t], setup)
             else:
-                reading, values, rest[t], part = linear_part(view.at(t), t, averagings[t], setup)
+                before = next(reversed(readings.values()), None)
+                reading, values, rest[t], part = linear_part(view.at(t), t, averagings[t], setup, before)
             linear = View(linear.origins + part.origins, linear.rows + part.rows)
             readings[t] = reading
         else:

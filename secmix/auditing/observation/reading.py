@@ -118,15 +118,26 @@ def _linear(
     return linear, linear.normalised(values)
 
 
-def _reading(linear: LinearView, corrupt: frozenset[int]) -> Reading:
+def _reading(linear: LinearView, corrupt: frozenset[int], before: Reading | None = None) -> Reading:
+    """Make the reading of a view; where another has the same coefficients to the last bit, from that one."""
+    if before is not None and _same_coefficients(linear, before.linear) and before.subspace.corrupt == corrupt:
+        return replace(before, linear=linear)
     plain, _ = unmodular(linear, np.empty((len(linear.A), 0, 1)))
     reach = mask_range(plain)
     same = reach if plain is linear else None
     return Reading(linear, GaussianView.of(plain, reach), subspace_of(linear, corrupt, same))
 
 
-def linear_part(view: View, t: int, averaging: Averaging, setup: SumSetup) -> tuple[Reading, Array, Array, View]:
-    """Read the rows of iteration ``t`` that are c + A s + M r also on the real data.
+def _same_coefficients(one: LinearView, other: LinearView) -> bool:
+    pairs = ((one.A, other.A), (one.M, other.M), (one.factor, other.factor))
+    alike = all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
+    return alike and (one.n, one.modulus) == (other.n, other.modulus)
+
+
+def linear_part(
+    view: View, t: int, averaging: Averaging, setup: SumSetup, before: Reading | None = None
+) -> tuple[Reading, Array, Array, View]:
+    """Read the rows of iteration ``t`` that are c + A s + M r also on the real data; ``before`` is another's reading.
 
     Returns the reading, the values it is read from (F, runs, m), the other rows as features (runs, p), and the rows
     that were read.
@@ -148,7 +159,8 @@ def linear_part(view: View, t: int, averaging: Averaging, setup: SumSetup) -> tu
     rest = [
         row[:runs] for row, fine in zip(view.rows, fits, strict=True) if not fine and not _is_constant(row, runs, m)
     ]
-    return replace(_reading(linear, setup.corrupt), origins=part.origins), values, _features(rest, runs), part
+    reading = replace(_reading(linear, setup.corrupt, before), origins=part.origins)
+    return reading, values, _features(rest, runs), part
 
 
 def nothing_read(view: View, averaging: Averaging, setup: SumSetup) -> tuple[Reading, Array, Array, View]:
