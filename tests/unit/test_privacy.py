@@ -190,7 +190,7 @@ def test_outputs_without_any_noise_are_told_apart_as_often_as_they_run() -> None
     """Their covariance is zero, and no direction has any spread."""
     up = np.tile(np.arange(10.0), (400, 1))
     bound = epsilon_lower_bound_of(up, -up)
-    fewest = stats.beta.isf(0.05, 1, 200)  # of errors, none of 200 being one
+    fewest = stats.beta.isf(0.025, 1, 200)  # of errors, none of 200 being one
     assert bound.ceiling == pytest.approx(-math.log(fewest))
     assert bound.epsilon == pytest.approx(bound.ceiling, rel=0.02)
     assert bound.epsilon < bound.ceiling
