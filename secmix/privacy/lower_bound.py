@@ -29,8 +29,8 @@ _CAUTION = 1e-2  # of the level, by which tests are chosen: at the level itself 
 _THRESHOLDS = 120  # that are tried for each score, closer towards its ends
 _STEP = 1e-3  # of an epsilon that is read
 _OF_ANY = 0.5
-"""Of the level, in a reading of any mechanism: what is tight would lie above the truth as often as the level allows, and
-over ten mechanisms one reading of a hundred may (``tests/calibration/test_epsilon_readings.py``)."""
+"""Of the level, in a reading of any mechanism: what is tight would lie above the truth as often as the level allows,
+and over ten mechanisms one reading of a hundred may (``tests/calibration/test_epsilon_readings.py``)."""
 _LIKELY = 1.0  # level at which a reading is bracketed: what is refuted lies below what is likely
 
 
@@ -171,10 +171,11 @@ def epsilon_lower_bound_of(
     counts = ErrorCounts(*errors, len(a) - half, weight)
     reading = "any mechanism" if family is None else family.name
     wrong, miss = (float(_limit(each, counts.runs, level)) for each in errors)
-    ceiling = (
-        _most(counts.runs, delta, _OF_ANY * level) if family is None else float(family.epsilon_of_scales(delta).max())
-    )
-    epsilon = _read(counts, delta, _OF_ANY * level) if family is None else family.refuted_by(counts, delta, level)
+    if family is None:
+        level = _OF_ANY * level
+        epsilon, ceiling = _read(counts, delta, level), _most(counts.runs, delta, level)
+    else:
+        epsilon, ceiling = family.refuted_by(counts, delta, level), float(family.epsilon_of_scales(delta).max())
     return LowerBound(epsilon, delta, confidence, len(a), reading, score.name, wrong, miss, ceiling)
 
 
