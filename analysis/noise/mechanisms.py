@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm, skellam
-from secmix._base.dp_accounting import accounting
 
 from secmix._base.checks import Array
+from secmix._base.dp_accounting import accounting
 from secmix.privacy import NoiseFamily, family_of, family_of_laws, gaussian_mu
 from secmix.privacy.refuted_rates import Curve
 
