@@ -13,6 +13,10 @@ NOISE = 0.25
 17 %, from 1.6 to 1.9 s on a busy machine, though no more than 500 are made whatever is asked for."""
 
 
+FEW_RUNS = 2
+"""Runs that show how messages are made; where no more are made the audit answers fewer questions."""
+
+
 def answered(point: dict[str, Any]) -> bool:
     """Say whether a size was audited whole: a verdict, and nothing left out of it."""
     return point["verdict"] is not None and not point["why"]
@@ -22,7 +26,8 @@ def growth(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Fit b in seconds ≈ start + a·sizeᵇ to the points that have an answer.
 
     The start is what the smallest size took. It is taken off the others, and b is the slope of the least squares of
-    the logarithms of what is left, where that is more than ``NOISE`` of the start.
+    the logarithms of what is left, where that is more than ``NOISE`` of the start. Sizes of which only ``FEW_RUNS``
+    runs are made are another audit and left out.
 
     Returns
     -------
@@ -37,7 +42,8 @@ def growth(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
     start = points[0]["seconds"]
     left = {p["size"]: p["seconds"] - start for p in points[1:] if answered(p)}
     found |= {"start": start, "answered": list(left)}
-    left = {size: seconds for size, seconds in left.items() if seconds > NOISE * start}
+    few = {p["size"] for p in points if p["least"] and p["least"]["runs"] <= FEW_RUNS}
+    left = {size: seconds for size, seconds in left.items() if seconds > NOISE * start and size not in few}
     found["sizes"] = list(left)
     if len(left) > 2:
         found |= exponent(list(left), list(left.values()))

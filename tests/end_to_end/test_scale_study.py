@@ -71,6 +71,14 @@ def test_sizes_without_an_answer_or_within_the_noise_are_not_fitted(parts: dict[
     assert words(growth([refused])) == words(growth([])) == "no answer at the smallest size"
 
 
+def test_sizes_of_which_two_runs_are_made_are_not_fitted(parts: dict[str, ModuleType]) -> None:
+    points = [point(10, 2.0), *(point(n, 2.0 + 1e-3 * n**1.5) for n in (100, 300, 1000))]
+    of_two = {**point(5000, 3.0), "least": {**LEAST, "runs": 2}}
+    fit = parts["growth"].growth([*points, of_two])
+    assert (fit["answered"][-1], fit["sizes"]) == (5000, [100, 300, 1000])
+    assert fit["exponent"] == pytest.approx(1.5, abs=1e-9)
+
+
 def test_the_least_work_reads_all_bytes_once_and_eliminates_once(parts: dict[str, ModuleType]) -> None:
     speed = {"bytes": 2.0**20, "multiplications": 160.0}
     assert parts["limits"].floor(LEAST, speed) == pytest.approx(1 + 10 * 4 * 4 / 160)
