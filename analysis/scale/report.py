@@ -41,8 +41,8 @@ def report(numbers: Numbers) -> str:
         "logarithms of what is left, with its 95 % interval (Student). Sizes that exceed the start by less than a "
         "quarter of it are left out, for the same audit varies by up to a fifth. As the smallest size takes some work "
         "too, b comes out a little large. It is what a user pays for a larger size, not the growth of one algorithm: "
-        "where messages take much memory fewer runs are made, as the tables show. Sizes with two runs, which answer less, "
-        "are left out.",
+        "where messages take much memory fewer runs are made, as the tables show. Sizes with two runs, which answer "
+        "less, are left out.",
         _growths(numbers),
         *(_series(name, numbers) for name in SERIES if name in numbers),
         "## The least work",

@@ -11,7 +11,6 @@ from analysis.noise.readings import above, medians
 from secmix.privacy import (
     NoiseFamily,
     epsilon_lower_bound_of,
-    family_of,
     gaussian_mu,
     gaussian_mu_lower_bound,
 )
@@ -19,6 +18,8 @@ from secmix.privacy.refuted_rates import ErrorCounts, private_curve
 
 LISTED = ("discrete Gaussian", "randomised response")
 _OF_400 = 34  # at 5 %, in all but one of a thousand tests
+DRAWS, MOST, MOST_OF_ALL = 50, 9, 13  # of a mechanism at 5 %, and of ten at 1 %: with the same chance
+QUICK = ("Gaussian", "twenty Gaussians", "discrete Gaussian", "subsampled Gaussian")  # the study reads all ten
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (2.0, 0.05)])
@@ -38,27 +39,32 @@ def test_counts_refute_the_curve_that_they_come_from_no_more_often_than_the_leve
         assert not (surer & ~refuted[0]).any()
 
 
-@pytest.mark.build
-def test_a_reading_of_any_mechanism_exceeds_the_truth_no_more_often_than_it_says() -> None:
-    counts = {name: above(mechanism, draws=400, seed=45)["any"] for name, mechanism in MECHANISMS.items()}
-    assert max(counts.values()) <= _OF_400, counts
-    assert sum(counts.values()) <= 0.01 * 400 * len(counts), counts
-
-
-@pytest.mark.build
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_a_reading_of_a_proved_family_exceeds_the_truth_no_more_often_than_it_says(name: str) -> None:
-    """Of a listed scale its own curve must be refuted as seldom, also where the bound is not above the truth yet."""
+@pytest.fixture(scope="module")
+def counts() -> dict[str, dict[str, int]]:
+    """Count readings above the truth in some draws; reports/noise has 400 of each."""
     pytest.importorskip("dp_accounting")
-    assert above(MECHANISMS[name], draws=400, seed=46)["family"] <= _OF_400
+    return {name: above(mechanism, draws=DRAWS, seed=45) for name, mechanism in MECHANISMS.items()}
 
 
 @pytest.mark.build
-@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_reading_of_any_mechanism_exceeds_the_truth_no_more_often_than_it_says(counts) -> None:
+    exceeded = [of["any"] for of in counts.values()]
+    assert max(exceeded) <= MOST, counts
+    assert sum(exceeded) <= MOST_OF_ALL, counts
+
+
+@pytest.mark.build
+def test_a_reading_of_a_proved_family_exceeds_the_truth_no_more_often_than_it_says(counts) -> None:
+    """Of a listed scale its own curve must be refuted as seldom, also where the bound is not above the truth yet."""
+    assert max(of["family"] for of in counts.values()) <= MOST, counts
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("name", QUICK)
 def test_a_reading_comes_near_the_truth_or_near_its_ceiling(name: str) -> None:
     """What a reading of any mechanism can give at all is worked out from the mechanism's own curve."""
     pytest.importorskip("dp_accounting")
-    found, (least, of_family) = medians(MECHANISMS[name], draws=21, seed=47), MECHANISMS[name].asked
+    found, (least, of_family) = medians(MECHANISMS[name], draws=11, seed=47), MECHANISMS[name].asked
     assert found["any"] >= least * found["truth"], found
     assert found["family"] >= of_family * found["truth"], found
     assert 0.75 * found["ceiling"] <= found["any"] <= 1.1 * found["ceiling"], found
@@ -102,6 +108,7 @@ def test_curves_in_closed_form_are_those_of_dp_accounting() -> None:
     pld.compose(dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.GaussianDpEvent(0.5)))
     assert mechanism.epsilon == pytest.approx(pld.get_epsilon(mechanism.delta), rel=1e-4)
     listed = MECHANISMS["geometric"].family()
-    known = family_of(lambda scale: dp_accounting.DiscreteLaplaceDpEvent(1 / scale, 1), [1.0])
+    loss = dp_accounting.pld.privacy_loss_distribution.from_discrete_laplace_mechanism(1.0)
     assert isinstance(listed, NoiseFamily)
-    assert listed.deltas[true_place(listed)] == pytest.approx(known.deltas[0], abs=1e-9)
+    known = [loss.get_delta_for_epsilon(epsilon) for epsilon in listed.epsilons.tolist()]
+    assert listed.deltas[true_place(listed)] == pytest.approx(known, abs=1e-4)  # dp-accounting rounds losses up

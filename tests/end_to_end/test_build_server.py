@@ -384,7 +384,7 @@ def test_a_log_says_how_far_it_is_and_how_long_it_will_take(
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr(console.time, "monotonic", lambda: clock[0])
-    tell = console._Logged()
+    tell = console._LoggedProgress()
     for seconds, done, what in ((0, 0, "checking"), (5, 2, "running"), (9, 3, "a"), (25, 4, "b\x1b[31m"), (30, 5, "c")):
         clock[0] = float(seconds)
         tell(done, 6, what)
