@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, inf
-from operator import eq
 from typing import Any
 
 import numpy as np
 
-from secmix.kernel.forms import Form, Shared, scaled, tables_of, variables_in
+from secmix.kernel.forms import Form, Shared, packed, scaled, tables_of, variables_in
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import Trace, Variable
 
@@ -49,11 +48,6 @@ class Component:
                 line[used[v]] = coefficient
         return table, [self.places[v] for v in used]
 
-    def terms(self) -> Iterator[tuple[tuple[int, Any], ...]]:
-        """Yield of each row its columns, with the coefficients, exact where they are whole."""
-        for form, scale in self.forms:
-            yield tuple((self.places[v], c) for v, c in scaled(form, scale).items())
-
 
 _Row = tuple[tuple[int, int], Number]
 
@@ -83,7 +77,7 @@ def components(
         component = Component(rows, forms, places, column, modulus, own, formula, largest)
         shapes.setdefault(shape, (first, forms, places, column))
         for k, (known, columns) in enumerate(alike := unique.setdefault(_laws(component), [])):
-            if known.forms is component.forms or all(map(eq, known.terms(), component.terms())):
+            if known.forms is component.forms or _are_equal(known, component):
                 # That of the largest data speaks for all.
                 alike[k] = max(known, component, key=lambda each: each.largest), columns
                 columns.append(column)
@@ -91,6 +85,22 @@ def components(
         else:
             alike.append((component, [column]))
     return [replace(component, columns=columns) for alike in unique.values() for component, columns in alike]
+
+
+def _are_equal(one: Component, other: Component) -> bool:
+    """Say whether the rows of two components have the same coefficients, column by column."""
+    used, of_other = (np.array([*each.places]) for each in (one, other))
+    for (a, by_a), (b, by_b) in zip(one.forms, other.forms, strict=True):
+        long, beside = packed(a), packed(b)
+        if long is not None and beside is not None:
+            places = used.searchsorted(long.variables), of_other.searchsorted(beside.variables)
+            if not np.array_equal(*places) or not np.array_equal(by_a * long.coefficients, by_b * beside.coefficients):
+                return False
+        elif {one.places[v]: c for v, c in scaled(a, by_a).items()} != {
+            other.places[v]: c for v, c in scaled(b, by_b).items()
+        }:
+            return False
+    return True
 
 
 def _roots(forms: Iterable[Form], variables: Collection[int]) -> list[int]:

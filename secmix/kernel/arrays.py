@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +17,8 @@ import numpy as np
 
 from secmix.kernel.forms import variables_in
 from secmix.kernel.numbers import COMPARISONS, PLAIN, TEXT, Number, cast, combined, function, plain, reach, wrapped
-from secmix.kernel.state import ANYTHING, may_be_caught, now
+from secmix.kernel.state import ANYTHING, EXACT, may_be_caught, now
+from secmix.kernel.tables import Table, constants
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})
 _PYTHON: dict[str, Callable[..., Any]] = {
@@ -28,19 +30,56 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 _OF_OBJECTS = {*_PYTHON, *COMPARISONS} - {"invert"}  # which Python does to truth values as to whole numbers
 _ROUNDING = ("rint", "floor", "ceil", "trunc")
 _AS_IN_PYTHON = (np.dtype(bool), np.dtype(np.int64), np.dtype(float), np.dtype(object))
+_DOUBLE = np.dtype(float)
 _NOT_AS_PYTHON = ("divide", "remainder", "left_shift", "right_shift")  # by a secret, by zero, by less than that
 _OF_TRUTHS = {np.add: np.logical_or, np.multiply: np.logical_and, np.maximum: np.logical_or, np.minimum: np.logical_and}
+_UNASKED = {"dtype": None, "where": True, "keepdims": False, "initial": np._NoValue}
 _NO_MATTER = frozenset({"order", "subok", "casting"})
 """How arrays lie in memory, and whether NumPy refuses a conversion: then the untraced call ends in an error."""
 
 
 class Followed(np.ndarray[Any, Any]):
-    """An object array of public numbers and :class:`Number`, of the nominal type ``kind``."""
+    """An object array of public numbers and :class:`Number`, of the nominal type ``kind``.
+
+    While it has a table, that says what it holds, and its memory is of nobody's: what reads it ends the proof. A view
+    has a table of its own, until one of its family is written to, or asked for its numbers.
+    """
 
     kind: np.dtype[Any] = np.dtype(float)
+    table: Table | None = None
+    root: Followed | None = None  # of a view with a table: whose memory it sees
+    views: tuple[Any, ...] = ()  # references to these
 
     def __array_finalize__(self, other: Any) -> None:
         self.kind = getattr(other, "kind", np.dtype(float))
+        if getattr(other, "table", None) is not None:
+            other.spread()
+
+    def spread(self) -> None:
+        """Write the numbers of its table into its memory, which views of it share."""
+        root = self if self.root is None else self.root
+        if root.table is None:
+            return
+        views = [view for each in root.views if (view := each()) is not None]
+        np.copyto(root.view(np.ndarray), root.table.numbers())
+        for each in (root, *views):
+            each.table = each.root = None
+        root.views = ()
+
+    def _viewed(self, table: Table | None, look: Callable[[], Any]) -> Any:
+        """Return what ``look`` sees of the same memory, with the table that is a part of its own; else numbers."""
+        if table is None:
+            self.spread()
+            return look()
+        mine, self.table = self.table, None
+        out = look()
+        self.table = mine
+        if out.shape != table.values.shape or not np.may_share_memory(out.view(np.ndarray), self.view(np.ndarray)):
+            return of_table(table)
+        root = self if self.root is None else self.root
+        out.table, out.root = table, root
+        root.views = (*(each for each in root.views if each() is not None), weakref.ref(out))
+        return out
 
     @property
     def dtype(self) -> Any:
@@ -51,7 +90,12 @@ class Followed(np.ndarray[Any, Any]):
         return apply(ufunc, method, inputs, **kw)
 
     def __getitem__(self, index: Any) -> Any:
-        found = super().__getitem__(public(index, "an index made of a secret"))
+        index = public(index, "an index made of a secret")
+        if self.table is not None and (part := self.table.at(index)) is not None:
+            whole = isinstance(index, (np.ndarray, list))  # it is a copy
+            return of_table(part) if whole else self._viewed(part, lambda: np.ndarray.__getitem__(self, index))
+        self.spread()
+        found = super().__getitem__(index)
         return found if isinstance(found, np.ndarray) else array_of(found, self.kind)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -59,18 +103,53 @@ class Followed(np.ndarray[Any, Any]):
         if isinstance(index, Followed) and index.kind.kind == "b" and is_secret(index):
             self[...] = np.where(index, value, self)
             return
+        if self._put(index, value):
+            return
         given = followed(value, self.kind)
+        self.spread()
         # A number without axes, not an array of none: that would become an entry.
         super().__setitem__(public(index, "an index made of a secret"), given.astype(self.kind).objects[()])
+
+    def _put(self, index: Any, value: Any) -> bool:
+        """Write to the table, where nobody else sees the same memory; False where that cannot be."""
+        if self.table is None or self.root is not None or any(each() is not None for each in self.views):
+            return False
+        given, index = table_of(value), public(index, "an index made of a secret")
+        made = None if given is None else self.table.put(index, given)
+        self.table = self.table if made is None else made
+        return made is not None
 
     @property
     def objects(self) -> Any:
         """Return the same numbers as a plain object array."""
+        self.spread()
         return self.view(np.ndarray)
+
+    @property
+    def reading(self) -> Any:
+        """Return the same numbers as a plain object array, which is not to be written to."""
+        return self.view(np.ndarray) if self.table is None else self.table.numbers()
+
+    def transpose(self, *axes: Any) -> Any:
+        """Permute the axes."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+        last = self.ndim - 1
+        fits = self.table is not None and len(order) == self.ndim and order[-1] in (last, -1)
+        lead = [axis % self.ndim for axis in order[:-1]] if fits else []
+        table = self.table.each(lambda x: x.transpose(*lead, *range(last, x.ndim))) if fits and self.table else None
+        return self._viewed(table, lambda: np.ndarray.transpose(self, *axes))
+
+    def reshape(self, *shape: Any, **kw: Any) -> Any:
+        """Return the same numbers in another shape."""
+        new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        fits = self.table is not None and not kw and len(new) > 1 and new[-1] == self.shape[-1] and self.size
+        lead = self.ndim - 1
+        table = self.table.each(lambda x: x.reshape(*new[:-1], *x.shape[lead:])) if fits and self.table else None
+        return self._viewed(table, lambda: np.ndarray.reshape(self, *shape, **kw))
 
     def each(self, f: Callable[[Any], Any], kind: Any) -> Any:
         """Apply ``f`` to each number."""
-        return array_of(np.asarray(np.frompyfunc(f, 1, 1)(self.objects), object), kind)
+        return array_of(np.asarray(np.frompyfunc(f, 1, 1)(self.reading), object), kind)
 
     def astype(self, dtype: Any, *args: Any, **kw: Any) -> Any:
         """Convert as :func:`numpy.ndarray.astype`; see :func:`secmix.kernel.numbers.cast`."""
@@ -94,6 +173,8 @@ class Followed(np.ndarray[Any, Any]):
 
     def copy(self, order: Any = "C") -> Any:
         """Copy it."""
+        if self.table is not None:
+            return of_table(self.table.each(lambda x: x))
         return array_of(np.array(self.objects, order=order), self.kind)
 
     def as_it_passes(self) -> Any:
@@ -107,6 +188,28 @@ class Followed(np.ndarray[Any, Any]):
         return repr(values(self, TEXT))
 
     __str__ = __repr__
+
+
+UNWRITTEN = Number(0.0, None, 0, ANYTHING, 0, pure=False)
+"""Stands in the memory of an array that has a table."""
+
+
+def of_table(table: Table) -> Followed:
+    """Return an array that a table says all of."""
+    out: Followed = np.ndarray.__new__(Followed, table.values.shape, object)
+    np.ndarray.fill(out, UNWRITTEN)
+    out.table = table
+    return out
+
+
+def table_of(value: Any) -> Table | None:
+    """Return the table of an array, or one of public numbers of its type; None where there is none."""
+    if isinstance(value, Followed):
+        return value.table
+    if type(value) is float or (type(value) is int and abs(value) < EXACT):
+        return constants(np.full((1, 1), float(value)))
+    plain = type(value) is np.ndarray and value.dtype == _DOUBLE and value.ndim > 0
+    return constants(value.copy() if value.ndim > 1 else value[None].copy()) if plain else None
 
 
 Number.__array_ufunc__ = Followed.__array_ufunc__  # type: ignore[attr-defined]
@@ -135,6 +238,9 @@ for _name in ("resize", "setfield", "put", "__buffer__"):  # the last of memory 
     setattr(Followed, _name, lambda self, *args, _n=_name, **kw: now().leave(f".{_n} of an array that is followed"))
 for _name in ("flat", "data", "ctypes", "__array_interface__", "__array_struct__"):
     setattr(Followed, _name, property(functools.partial(_memory, name=_name)))
+for _name in "tolist item partition __float__ __int__ __bool__".split():  # noqa: SIM905
+    _method = lambda self, *args, _n=_name, **kw: getattr(self.objects, _n)(*args, **kw)  # noqa: E731
+    setattr(Followed, _name, _method)
 for _name in """sum prod mean max min any all std var round clip cumsum cumprod dot argmax argmin argsort argpartition
         trace take repeat""".split():  # noqa: SIM905
     _call = lambda self, *args, _n=_name, **kw: getattr(np, _n)(self, *args, **kw)  # noqa: E731
@@ -185,7 +291,7 @@ def parts(value: Any) -> Iterator[Any]:
 def numbers_in(value: Any) -> Iterator[Any]:
     """Yield the numbers of everything followed within lists, tuples and mappings, public ones too."""
     for each in parts(value):
-        yield from each.objects.ravel().tolist() if isinstance(each, Followed) else (each,)
+        yield from each.reading.ravel().tolist() if isinstance(each, Followed) else (each,)
 
 
 def secrets_in(value: Any) -> Iterator[Number]:
@@ -193,14 +299,20 @@ def secrets_in(value: Any) -> Iterator[Number]:
     return (each for each in numbers_in(value) if isinstance(each, Number))
 
 
-def variables_of(value: Any) -> set[int]:
-    """Return the variables that these are made of."""
-    return {*np.unique(variables_in(each.form for each in secrets_in(value))).tolist()}
+def variables_of(rows: Followed) -> Any:
+    """Return the variables that these are made of, (k,), some more than once."""
+    return variables_in(each.form for each in secrets_in(rows)) if rows.table is None else rows.table.variables()
 
 
 def is_secret(value: Any) -> bool:
     """Say whether anything in it is secret."""
-    return any(True for _ in secrets_in(value))
+    return any(_is_secret(each) for each in parts(value))
+
+
+def _is_secret(part: Any) -> bool:
+    if getattr(part, "table", None) is not None:
+        return bool(part.table.coefficients.any())
+    return any(True for _ in secrets_in(part))
 
 
 def within(f: Callable[[Any], Any], value: Any) -> Any:
@@ -246,8 +358,11 @@ def _concrete(value: Any) -> Any:
     if not is_of_objects(value):
         return value
     whole = followed(value)
-    flat = [x.value if isinstance(x, Number) else x for x in settled(whole).objects.ravel().tolist()]
-    concrete = np.array(flat, dtype=whole.kind).reshape(whole.shape)
+    if whole.table is None:
+        flat = [x.value if isinstance(x, Number) else x for x in settled(whole).objects.ravel().tolist()]
+        concrete = np.array(flat, dtype=whole.kind).reshape(whole.shape)
+    else:
+        concrete = whole.table.values.copy()
     concrete.setflags(write=False)  # nobody is to write to what is a copy
     return concrete
 
@@ -288,6 +403,8 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
     _check(ufunc, method, inputs, kw)
     if method == "at":
         return _at(ufunc, *inputs)
+    if (table := _of_tables(ufunc, method, inputs, kw)) is not None:
+        return _written(of_table(table), out)
     dtype, name = kw.pop("dtype", None), ufunc.__name__
     kw = {key: each for key, each in kw.items() if key not in _NO_MATTER and key != "where"}
     arrays = [followed(each) for each in inputs]
@@ -298,20 +415,62 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
         arrays = [each if name in _RING and each.kind == kind else settled(each) for each in arrays]
     each_as = kind if kind.kind in "bO" or is_narrow(kind) else None
     if name == "matmul":
-        result = _product(*(each.objects for each in arrays))
+        result = _product(*(each.reading for each in arrays))
         if is_narrow(kind):
             now().leave(f"np.matmul of secrets as {kind}, where each sum on the way is rounded,")
         result = mapped(lambda x: cast(x, kind), result) if each_as else result
     elif method == "reduce":
-        result = _reduced(ufunc, arrays[0].objects, each_as, **kw)
+        result = _reduced(ufunc, arrays[0].reading, each_as, **kw)
     else:
-        result = getattr(scalar(ufunc, each_as), method)(*(each.objects for each in arrays), **kw)
-    result = array_of(mapped(lambda x: cast(x, kind), result) if kind.kind == "u" else result, kind)
+        result = getattr(scalar(ufunc, each_as), method)(*(each.reading for each in arrays), **kw)
+    return _written(array_of(mapped(lambda x: cast(x, kind), result) if kind.kind == "u" else result, kind), out)
+
+
+def _written(result: Any, out: Any) -> Any:
     target = out[0] if isinstance(out, tuple) else out
     if target is None:
         return result
     target[...] = result
     return target
+
+
+def _of_tables(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> Table | None:
+    """Add up, or multiply, what has a table; None where that says not what comes out."""
+    tables, name = [x.table if isinstance(x, Followed) else None for x in inputs], ufunc.__name__
+    if tables.count(None) == len(tables):
+        return None
+    asked = {key for key, each in kw.items() if key not in _NO_MATTER and each is not _UNASKED.get(key, object)}
+    if method == "reduce" and name == "add" and asked <= {"axis"}:
+        return _summed(tables[0], kw.get("axis", 0))
+    if method != "__call__" or asked:
+        return None
+    if name in ("add", "subtract"):
+        one, other = (table_of(x) for x in inputs)
+        return None if one is None or other is None else one.plus(other, 1 if name == "add" else -1)
+    first = next(each for each in tables if each is not None)
+    if name == "negative":
+        return first.times(-1.0, np.multiply)
+    if name == "multiply" and None in tables:
+        return first.times(_factor(inputs[0 if tables[0] is None else 1]), np.multiply)
+    return first.times(_factor(inputs[1]), np.divide) if name == "divide" and tables[1] is None else None
+
+
+def _factor(by: Any) -> Any:
+    """Return a public factor of a type that takes part as it is; none where it is another."""
+    plain = type(by) in (float, np.float64) or (type(by) is int and abs(by) < EXACT)
+    return by if plain or (type(by) is np.ndarray and by.dtype == _DOUBLE) else math.nan
+
+
+def _summed(table: Table | None, axis: Any) -> Table | None:
+    """Add up a table along one of its leading axes, one after the other."""
+    count = 0 if table is None else table.scale.ndim
+    if table is None or type(axis) is not int or not 0 <= axis < count or count < 2 or not table.values.shape[axis]:
+        return None
+    total: Table | None = None
+    for k in range(table.values.shape[axis]):
+        part = table.each(lambda x, k=k: np.moveaxis(x, axis, 0)[k])  # type: ignore[misc]
+        total = part if k == 0 else total.plus(part, 1) if total is not None else None
+    return total
 
 
 def _product(a: Any, b: Any) -> Any:

@@ -164,7 +164,8 @@ def _knowledge(
         if missed := _overlooked(fit, read, corrupt):
             return Open(missed)
         for k, row in sorted(read):
-            if any(each.modulus != np.inf and not each.pure for each in secrets_in(fit.messages[k].rows[row])):
+            cells = fit.messages[k].rows
+            if cells.table is None and any(x.modulus != np.inf and not x.pure for x in secrets_in(cells[row])):
                 return Open(f"{fit.messages[k]} is no linear function of inputs and masks, nor one of such a sum alone")
         draws = _known_draws(fit, table, read)
         if isinstance(draws, Open):
@@ -192,7 +193,7 @@ def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]
         known = opened(trace, shown)
         if len(known) == before:
             break
-    used = set().union(*(variables_of(fit.messages[k].rows[row]) for k, row in read if trace.streams))
+    used = set().union(*(variables_of(fit.messages[k].rows[row]).tolist() for k, row in read if trace.streams))
     for stream in trace.streams:
         if stream.bits < ENOUGH and used & {*stream.numbers} - known:
             return Open(

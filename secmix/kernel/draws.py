@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, array_of, values
+from secmix.kernel.arrays import Followed, array_of, of_table, values
 from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
 from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
@@ -30,6 +30,7 @@ from secmix.kernel.streams import (
     secret_pieces,
     stream_of,
 )
+from secmix.kernel.tables import unknowns
 
 LAWS: dict[str, tuple[str, ...]] = {
     **{
@@ -159,6 +160,16 @@ def _variables(drawn: Any, spread: Any, count: Any, least: int, stream: Stream |
         number.below = least + int(values) if values and least >= 0 else 0
         return number
 
+    if stream is None and not count.any() and spread.all() and np.ndim(drawn) > 1:
+        several = zip(drawn.ravel().tolist(), spread.ravel().tolist(), strict=True)
+        variables = [trace.variable("draw", -1, value, 0, spread=size, place=place) for value, size in several]
+        lead = drawn.shape[:-1]
+        if (table := unknowns(drawn, variables, np.full(lead, DRAWS, object), np.array(INF))) is not None:
+            return of_table(table)
+        forms = zip(drawn.ravel().tolist(), map(alone, variables), strict=True)
+        flat = np.empty(drawn.size, object)
+        flat[:] = [Number(value, form, INF, DRAWS, 0) for value, form in forms]
+        return array_of(flat.reshape(drawn.shape), drawn.dtype)
     if np.ndim(drawn) == 0:
         return one(drawn.item() if isinstance(drawn, np.generic) else drawn, float(spread), count.item())
     return array_of(np.frompyfunc(one, 3, 1)(drawn.astype(object), spread, count), drawn.dtype)

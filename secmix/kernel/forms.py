@@ -56,8 +56,8 @@ class Shared:
 
 Form = dict[int, Any] | Shared
 _ITSELF = {0: 1}
-_EACH = 20  # terms that take as long as all else of a sum
-_LONG, _CHEAP = 24, 50  # terms from which on arrays are faster, and how many of these take as long as one of others
+EACH = 20  # terms that take as long as all else of a sum
+LONG, CHEAP = 24, 50  # terms from which on arrays are faster, and how many of these take as long as one of others
 MOST_TERMS = 10**8
 """Most terms that a call may add up; more would take minutes."""
 
@@ -71,6 +71,17 @@ def alone(variable: int) -> Form:
     {3: 1}
     """
     return Shared(_ITSELF, variable)
+
+
+def is_same(a: Form, b: Form) -> bool:
+    """Say whether two combinations are the same, term by term.
+
+    Examples
+    --------
+    >>> is_same(alone(3), {3: 1}), is_same(alone(3), alone(4))
+    (True, False)
+    """
+    return a is b or (len(a) == len(b) and dict(a.items()) == dict(b.items()))
 
 
 def variables_in(forms: Iterable[Form]) -> Any:
@@ -114,7 +125,7 @@ def sum_of(a: Form, by_a: Any, b: Form, by_b: Any, *, of_floats: bool = False) -
     Coefficients ``of_floats`` need not stay whole numbers of any length.
     """
     trace = now()
-    trace.terms += _EACH
+    trace.terms += EACH
     if not (isinstance(a, Shared) and isinstance(b, Shared)):
         trace.terms += len(a) + len(b)
         return _added(dict(scaled(a, by_a)), b, by_b)
@@ -124,8 +135,8 @@ def sum_of(a: Form, by_a: Any, b: Form, by_b: Any, *, of_floats: bool = False) -
         trace.shared += terms
     else:
         terms = len(a) + len(b)
-        if of_floats and terms >= _LONG:
-            made, terms = _packed_sum(a.base, by_a, b.base, by_b, b.first - a.first), _LONG + terms // _CHEAP
+        if of_floats and terms >= LONG:
+            made, terms = _packed_sum(a.base, by_a, b.base, by_b, b.first - a.first), LONG + terms // CHEAP
         else:
             made = _added(dict(scaled(Shared(a.base, 0), by_a)), Shared(b.base, b.first - a.first), by_b)
         trace.last_sum = a.base, b.base, how, made, terms

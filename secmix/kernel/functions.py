@@ -26,6 +26,7 @@ from secmix.kernel.arrays import (
     is_secret,
     mapped,
     numbers_in,
+    of_table,
     parts,
     plainly,
     public,
@@ -35,6 +36,7 @@ from secmix.kernel.arrays import (
 )
 from secmix.kernel.numbers import Number, arguments, cast, function, plain
 from secmix.kernel.state import ANYTHING, common_step, may_be_caught, now, size_of
+from secmix.kernel.tables import chosen, constants
 
 _MOVING = frozenset(
     """
@@ -218,6 +220,9 @@ def where(condition: Any, *choices: Any) -> Any:
     if not choices:
         return np.where(values(condition, "np.where of a secret"))
     a, b = (followed(each) for each in choices)
+    of_both = type(condition) is np.ndarray and condition.dtype == bool and chosen(condition, a.table, b.table)
+    if of_both:
+        return of_table(of_both)
 
     def one(c: Any, x: Any, y: Any) -> Any:
         if not isinstance(c, Number):
@@ -233,7 +238,7 @@ def where(condition: Any, *choices: Any) -> Any:
     ]
     kinds = [each.value if isinstance(each, Number) else each for each in kinds]
     kind = np.result_type(*kinds)
-    found = np.asarray(np.frompyfunc(one, 3, 1)(followed(condition).objects, a.objects, b.objects), object)
+    found = np.asarray(np.frompyfunc(one, 3, 1)(followed(condition).reading, a.reading, b.reading), object)
     return array_of(found if a.kind == b.kind == kind else mapped(lambda x: cast(x, kind), found), kind)
 
 
@@ -312,7 +317,10 @@ def digits(a: Any, decimals: int = 0) -> Any:
 def full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
     """Stand for ``np.full``, of numbers that may become secrets."""
     kind = np.dtype(dtype) if dtype is not None else followed(value).kind
-    out = array_of(np.empty(public(shape, "a shape made of a secret"), object), kind)
+    shape = public(shape, "a shape made of a secret")
+    if kind == np.dtype(float) and isinstance(value, (int, float)) and np.size(shape) > 1:
+        return of_table(constants(np.full(shape, float(value))))
+    out = array_of(np.empty(shape, object), kind)
     if isinstance(value, Number) and value.depends == ANYTHING:
         out.objects[...] = value
     else:
@@ -341,6 +349,7 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
     "full_like": lambda a, fill_value, dtype=None, order=None, subok=True, shape=None: full(
         np.shape(a) if shape is None else shape, fill_value, a.dtype if dtype is None else dtype
     ),
+    **{"shape": lambda a: followed(a).shape, "ndim": lambda a: followed(a).ndim, "size": lambda a: followed(a).size},
     **{"real": lambda val: val, "isrealobj": lambda x: True, "iscomplexobj": lambda x: False},
     "imag": lambda val: full(np.shape(val), 0.0),
     "result_type": lambda *given: np.result_type(*(each.dtype if hasattr(each, "dtype") else each for each in given)),

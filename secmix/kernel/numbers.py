@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.forms import Form, alone, scaled, sum_of
+from secmix.kernel.forms import Form, alone, is_same, scaled, sum_of
 from secmix.kernel.state import DRAWS, EXACT, INF, common_step, here, is_multiple, may_be_caught, now, size_of, times
 
 
@@ -107,7 +107,7 @@ class Number:
             return (self if isinstance(self.value, float) else self * 1.0) + other * 1.0
         value, depends = self.value + other.value, self.depends | other.depends
         step = common_step(self.step, other.step)
-        if self.form is other.form and self.pure and other.pure:
+        if self.pure and other.pure and is_same(self.form, other.form):
             scale, modulus = self.scale + other.scale, common_step(self.modulus, other.modulus)
             if scale == 0 and modulus == INF:
                 return value
@@ -329,7 +329,7 @@ def function(
     known = now().known
     if key not in known:
         form = secret[0].form
-        pure = all(each.pure and each.form is form for each in secret)
+        pure = all(each.pure and is_same(each.form, form) for each in secret)
         depends = functools.reduce(operator.or_, (each.depends for each in secret))
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.algebra import Component, components
-from secmix.kernel.arrays import concrete, followed, secrets_in
-from secmix.kernel.forms import MOST_TERMS, packed, variables_in
+from secmix.kernel.arrays import Followed, concrete, followed, variables_of
+from secmix.kernel.forms import MOST_TERMS, packed
 from secmix.kernel.kept import KEPT
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
 from secmix.kernel.streams import follows
-from secmix.kernel.trace import RESULT, ROUNDING, Fit, copied, follow
+from secmix.kernel.tables import Table
+from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Block, Channel
 
@@ -110,8 +111,9 @@ def prove(
 
 def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
     for k, message in enumerate(fit.messages):
-        for row, cells in enumerate(message.rows):
-            yield from (((k, row), cell) for cell in secrets_in(cells) if cell.modulus == INF or cell.pure)
+        for row, cells in enumerate(message.rows.reading):
+            several = (cell for cell in cells.ravel().tolist() if isinstance(cell, Number))
+            yield from (((k, row), cell) for cell in several if cell.modulus == INF or cell.pure)
 
 
 def _not_a_guard(
@@ -285,14 +287,18 @@ def _frame(block: Block) -> tuple[Any, ...]:
 
 
 def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
-    largest = np.array([_largest_within(x, fit) for x in followed(traced).objects.ravel().tolist()])
+    traced = followed(traced)
+    if traced.table is None:
+        largest = np.array([_largest_within(x, fit) for x in traced.objects.ravel().tolist()]).reshape(traced.shape)
+    else:
+        largest = _largest_in(traced.table, fit)
     with following(fit.trace):
         traced, plain = np.asarray(concrete(traced)), np.asarray(plain)
     if traced.shape != plain.shape or plain.dtype.kind not in "biuf":
         return False
     if plain.dtype.kind in "biu":
         return bool((traced == plain).all())
-    return _close(traced.astype(float), plain, ROUNDING * largest.reshape(traced.shape))
+    return _close(traced.astype(float), plain, ROUNDING * largest)
 
 
 def _largest_within(number: Any, fit: Fit) -> float:
@@ -302,11 +308,25 @@ def _largest_within(number: Any, fit: Fit) -> float:
     return fit.largest if number.depends & DRAWS else fit.largest_data
 
 
+def _largest_in(table: Table, fit: Fit) -> Any:
+    """Return the same of each vector of a table, (..., 1)."""
+    return np.array(
+        [
+            fit.largest if depends & DRAWS else fit.largest_data if depends else 0.0
+            for depends in table.depends.ravel().tolist()
+        ]
+    ).reshape(*table.depends.shape, 1)
+
+
 def _close(a: Any, b: Any, allowed: Any) -> bool:
     """Say whether numbers differ by rounding; infinities are alike where they are equal, as are NaNs."""
+    return bool(_near(a, b, allowed).all())
+
+
+def _near(a: Any, b: Any, allowed: Any) -> Any:
     with np.errstate(all="ignore"):
         near = np.abs(a - b) <= np.where(np.isfinite(allowed) & np.isfinite(b), allowed + ROUNDING * np.abs(b), 0.0)
-    return bool((near | (a == b) | (np.isnan(a) & np.isnan(b))).all())
+    return near | (a == b) | (np.isnan(a) & np.isnan(b))
 
 
 def other_frames(first: Fit, second: Fit) -> str:
@@ -319,10 +339,28 @@ def other_frames(first: Fit, second: Fit) -> str:
     for a, b in zip(first.messages, second.messages, strict=True):
         if (a.frame, a.sender, a.receiver, a.content) != (b.frame, b.sender, b.receiver, b.content):
             return f"{a} is another message for other inputs"
-        for x, y in zip(a.rows.objects.ravel().tolist(), b.rows.objects.ravel().tolist(), strict=True):
-            if not _same_form(x, y, first, second):
-                return f"{a} is made otherwise for other inputs"
+        if not _same_forms(a.rows, b.rows, first, second):
+            return f"{a} is made otherwise for other inputs"
     return ""
+
+
+def _same_forms(a: Followed, b: Followed, first: Fit, second: Fit) -> bool:
+    one, other, apart = a.table, b.table, second.trace.ends[0] - first.trace.ends[0]
+    if one is None or other is None or not np.array_equal(one.columns + apart, other.columns):
+        pairs = zip(a.reading.ravel().tolist(), b.reading.ravel().tolist(), strict=True)
+        return all(_same_form(x, y, first, second) for x, y in pairs)
+    if not all(np.array_equal(x, y) for x, y in zip(one.numberless, other.numberless, strict=True)):
+        return False
+    off = _constants(one, first) - _constants(other, second)
+    largest = np.maximum(_largest_in(one, first), _largest_in(other, second))
+    public = _near(one.values, other.values, ROUNDING * max(first.largest, second.largest))
+    return bool((np.where(one.is_public, public, abs(off) <= 1e3 * ROUNDING * largest)).all())
+
+
+def _constants(table: Table, fit: Fit) -> Any:
+    """Return what is public beside the combinations of a table."""
+    at = np.add.outer(table.columns - fit.trace.ends[0], np.arange(table.values.shape[-1]))
+    return table.values - table.scale[..., None] * (table.coefficients @ fit.values[at])
 
 
 def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
@@ -364,13 +402,16 @@ def _constant(number: Number, fit: Fit) -> Any:
 def not_explained(fit: Fit) -> str:
     """Name the first message with what its sender neither made, nor held, nor was sent; empty: none."""
     first, last = fit.trace.ends
-    held: dict[int, Any] = {}  # by node which variables, counted from the first
+    # By node, the server last, which variables, counted from the first.
+    held = np.zeros((fit.n + 1, last - first + 1), dtype=bool)
     for message in fit.messages:
+        if _all_explained(message, held, fit):
+            continue
         content: dict[int, Any] = {}
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
             if row not in content:  # one at a time, since all may be much
-                content = {row: variables_in(each.form for each in secrets_in(message.rows[row])) - first}
-            mine, theirs = (held.setdefault(end, np.zeros(last - first + 1, dtype=bool)) for end in (sender, receiver))
+                content = {row: variables_of(message.rows[row : row + 1]) - first}
+            mine, theirs = held[sender], held[receiver]
             if message.frame[3] != "held" or message.frame[2] == RESULT:
                 left = np.unique(content[row][~mine[content[row]]]) + first
                 strange = [v for v in left.tolist() if not _made(v, sender, lambda v: mine[v - first], fit.trace)]  # noqa: B023
@@ -378,6 +419,21 @@ def not_explained(fit: Fit) -> str:
                     return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
             theirs[content[row]] = True
     return ""
+
+
+def _all_explained(message: Message, held: Any, fit: Fit) -> bool:
+    """Say whether a table has nothing in it but what its senders held before; then its receivers hold it, too."""
+    table = message.rows.table
+    if table is None or message.frame[3] == "held":
+        return False
+    senders, receivers, content = map(np.array, (message.sender, message.receiver, message.content))
+    at = np.add.outer(table.columns - fit.trace.ends[0], np.arange(table.values.shape[-1]))
+    used = table.coefficients.any(axis=1)[content]  # (messages, V), in any run
+    if (used[:, :, None] & ~held[senders[:, None, None], at]).any():
+        return False
+    places = np.nonzero(used)
+    held[receivers[places[0]], at[places[1]].T] = True
+    return True
 
 
 def _unknown(variables: list[int], sender: int, trace: Trace) -> str:

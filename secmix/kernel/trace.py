@@ -26,17 +26,20 @@ from secmix.kernel.arrays import (
     concrete,
     followed,
     is_secret,
+    of_table,
     parts,
     public,
     secrets_in,
+    variables_of,
 )
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws
-from secmix.kernel.forms import MOST_TERMS, alone, variables_in
+from secmix.kernel.forms import MOST_TERMS, alone
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, following, is_protocol, is_raise, now
 from secmix.kernel.streams import SecretBytes
+from secmix.kernel.tables import unknowns
 from secmix.kernel.world import modules_of, replaced, with_method
 from secmix.network import Network
 from secmix.transcript import Block, Channel, Transcript, listening, passed_on, watched
@@ -122,7 +125,7 @@ class Fit:
         first, last = self.trace.ends
         sent = np.zeros(last - first + 1, dtype=bool)
         for message in messages:
-            sent[variables_in(each.form for each in secrets_in(message.rows)) - first] = True
+            sent[variables_of(message.rows) - first] = True
         return (np.flatnonzero(sent) + first).tolist()
 
     @property
@@ -193,9 +196,9 @@ class _Channel(Channel):
 
     def _record(self, round: int, kind: str, line: str, ends: tuple[Any, Any, Any], rows: Followed) -> None:
         iteration: Any = public(self.iteration, "an iteration made of a secret")
-        if any(cell.depends == ANYTHING for cell in secrets_in(rows)):
+        if rows.table is None and any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
-        now().owns(variables_in(each.form for each in secrets_in(rows)))
+        now().owns(variables_of(rows))
         frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
         self.fit.messages.append(Message(frame, *ends, rows))
 
@@ -215,7 +218,8 @@ class _Channel(Channel):
         arrived = rows.copy()
         if content is not None and rows.ndim == 3 and len(rows) > 1:
             left = set(range(len(rows))) - {int(k) % len(rows) for k in np.ravel(content)}
-            arrived[sorted(left)] = np.nan if rows.kind.kind == "f" else 0
+            if left:
+                arrived[sorted(left)] = np.nan if rows.kind.kind == "f" else 0
         return arrived
 
 
@@ -286,13 +290,23 @@ def _draws(*seed: int) -> Draws:
 
 def _follow_call(protocol: Any, network: Network, given: Any, rng: Any, masks: Any, channel: _Channel) -> None:
     private = _inputs(given)
-    before = private.objects.ravel().tolist()
+    before = private.copy().reading.ravel().tolist()
+    table = private.table
     result, _ = _traced_call(protocol, private, network, rng, masks, channel)
     if now().answering:
         raise LeftTrace("the error that is raised is caught")
     channel.fit.results.append(channel.end_with(result))
-    if any(a is not b for a, b in zip(before, private.objects.ravel().tolist(), strict=True)):
+    if (table is None or private.table is not table) and not all(
+        map(_is_same, before, private.reading.ravel().tolist())
+    ):
         now().leave("the inputs were written to")
+
+
+def _is_same(input_: Number, number: Any) -> bool:
+    """Say whether a number is an input as it was."""
+    return number is input_ or (
+        isinstance(number, Number) and number.modulus == INF and number.pure and number.terms == input_.terms
+    )
 
 
 def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel) -> Any:
@@ -323,11 +337,15 @@ def _reason(error: BaseException) -> str:
 
 
 def _inputs(given: Any) -> Followed:
-    trace = now()
-    numbers = np.empty(np.shape(given), object)
-    for place, value in np.ndenumerate(np.asarray(given, dtype=float)):
-        variable = trace.variable("input", place[1], float(value), 0, entry=place[2])
-        numbers[place] = Number(float(value), alone(variable), INF, 2 << place[1], 0)
+    values = np.array(given, dtype=float)
+    entries = [*np.ndenumerate(values)]
+    variables = [now().variable("input", node, value.item(), 0, entry=k) for (_, node, k), value in entries]
+    depends = np.array([2 << node for node in range(values.shape[1])], object)
+    if (table := unknowns(values, variables, depends, abs(values))) is not None:
+        return of_table(table)
+    numbers = np.empty(values.shape, object)
+    for variable, (place, value) in zip(variables, entries, strict=True):
+        numbers[place] = Number(value.item(), alone(variable), INF, depends[place[1]], 0)
     return array_of(numbers, float)  # type: ignore[no-any-return]
 
 

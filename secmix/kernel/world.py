@@ -342,9 +342,12 @@ def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
 
 
 def _import(modules: frozenset[str], by_id: dict[int, Any], name: str, space: Any = None, *args: Any, **kw: Any) -> Any:
-    """Stand for ``__import__``: what a function of these modules imports is followed, too."""
+    """Stand for ``__import__``: what a function of these modules imports is followed, too, loaded before or not."""
     imported = _IMPORT(name, space, *args, **kw)
-    return by_id.get(id(imported), imported) if (space or {}).get("__name__") in modules else imported
+    if (space or {}).get("__name__") not in modules:
+        return imported
+    by_id.update(_ciphers())
+    return by_id.get(id(imported), imported)
 
 
 @contextmanager

@@ -97,3 +97,22 @@ def test_a_remainder_of_another_trace_is_not_believed() -> None:
         assert first.used() == 3
     with following(Trace()):
         assert (count % 5).coin is not first.coin
+
+
+def test_what_a_coin_is_written_into_is_taken_by_value() -> None:
+    """An array that is written to holds one of the options, whichever way is traced."""
+    with following(Trace()) as trace:
+        coins = coin_among([np.array([1.0, 2.0]), np.array([3.0, 4.0])], np.array([1.0, 2.0]), "public coins")
+        assert isinstance(np.cumsum(coins), Public)
+        assert not trace.turns
+        into = np.zeros(2)
+        np.cumsum(coins, out=into)
+        assert into.tolist() == [1.0, 3.0]
+        assert [(outcome, count) for outcome, count, *_ in trace.turns] == [(0, 2)]
+
+
+def test_of_whole_numbers_alone_the_conditions_are_solved() -> None:
+    with following(Trace()):
+        number = Public(3, "the iteration", of=lambda x: x)
+        assert (number * 2 + 1).base is number
+        assert (number * 0.5).base is not number

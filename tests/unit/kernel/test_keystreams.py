@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,7 @@ from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
+from secmix.kernel.arrays import variables_of
 from secmix.kernel.state import LeftTrace, Trace, following
 from secmix.kernel.world import replaced
 from secmix.network import Network
@@ -197,3 +202,47 @@ def test_after_a_guard_any_cipher_answers() -> None:
         key = secrets.token_bytes(16)
         found = Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(bytes(16))
     assert found == Cipher(algorithms.AES(key.plain), modes.ECB()).encryptor().update(bytes(16))
+
+
+FIRST_TO_LOAD = """
+import sys
+import numpy as np
+from secmix.adversaries import CuriousServer
+from secmix.kernel import KnownSums, clear, prove
+from unit.kernel.seeded import INPUTS, NETWORK, Seeded
+
+class Late(Seeded):
+    @staticmethod
+    def expand(seed, m, channel):
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+        cipher = Cipher(algorithms.AES(seed.tobytes()), modes.CTR(bytes(16)))
+        return np.frombuffer(cipher.encryptor().update(bytes(8 * m)), "u8")
+
+assert "cryptography.hazmat.primitives.ciphers" not in sys.modules
+found = clear(prove(Late(), NETWORK, INPUTS), NETWORK, CuriousServer())
+assert isinstance(found, KnownSums), found
+assert abs(max(found.exact.values()) - 0.25) < 1e-9
+"""
+
+
+@pytest.mark.build
+def test_a_cipher_that_a_call_is_the_first_to_load_is_followed() -> None:
+    """As where ``prove`` is called alone, before anybody imported the package: in a process of its own."""
+    tests = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_TO_LOAD],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tests), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("place", [4, 5, 15])
+def test_each_byte_of_a_nonce_that_counts_nothing_makes_another_stream(place: int) -> None:
+    with following(Trace()) as trace, replaced({__name__}):
+        key = secrets.token_bytes(32)
+        one, other = (chacha(key, nonce, 4) for nonce in (bytes(16), bytes(place) + b"\1" + bytes(15 - place)))
+        assert len({stream.key for stream in trace.streams if stream.pieces}) == 2
+        assert not {*variables_of(one).tolist()} & {*variables_of(other).tolist()}

@@ -477,3 +477,10 @@ def test_a_modulus_beyond_53_bits_is_exact_once_words_are_whole() -> None:
         word = whole(mask % float(prime) + 3.0 * mask % float(prime))
         assert (factor * word).modulus == factor * prime
         assert (factor * word % prime).modulus == prime
+
+
+def test_a_centred_residue_may_be_as_large_as_half_its_width() -> None:
+    with following(Trace()) as trace:
+        word = Number(200, {trace.variable("draw", -1, 200, 1, range=256): 1}, INF, DRAWS, 1)
+        found = centred(word, 256)
+        assert (found.value, found.span) == (-56, 128)

@@ -40,6 +40,10 @@ LARGE_NETWORKS = 190
 """What it takes to look only at encodings that are sent, at the edges of a graph in one pass, and to make sums of many
 terms once for all entries of a vector: PDMM on a cycle of 30 and on a complete network of 20 is proved by that."""
 
+TABLES = 500
+"""What it takes to follow vectors of which all entries are treated alike as one matrix of coefficients, and to fall back
+on numbers wherever they are not: PDMM on a cycle of 20 is traced in a fifth of the time."""
+
 CELLS: dict[str, Callable[[], Any]] = {
     "plain": lambda: proved(Plain(encrypted=True), HonestButCurious({1})),
     "secure sum": lambda: proved(SecureSum(), HonestButCurious({1})),
@@ -79,5 +83,5 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
     assert len(believed) <= 1450  # the most is secure aggregation, 1,432
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
-    assert lines <= 4820 + OTHER_SEEDS + LARGE_NETWORKS
+    assert lines <= 4820 + OTHER_SEEDS + LARGE_NETWORKS + TABLES
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

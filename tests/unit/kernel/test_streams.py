@@ -16,7 +16,7 @@ from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.kernel.arrays import array_of
-from secmix.kernel.draws import Draws
+from secmix.kernel.draws import Draws, pieces_of
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import LeftTrace, Trace, following, now
 from secmix.kernel.streams import SecretBytes, bits_of, system_bytes
@@ -341,3 +341,11 @@ def test_what_is_public_is_so_again_once_its_mask_is_off() -> None:
         assert isinstance(left, Number)
         assert not left.pure
         assert left % 2**32 == 5
+
+
+@pytest.mark.parametrize("number", [0, 1, 2**31, 2**32 - 1, 2**32, 2**32 + 5, 2**63, 2**64, 2**96 + 7])
+def test_a_public_number_in_a_seed_is_all_its_words(number: int) -> None:
+    """NumPy makes words of 32 bits of it; one that were left out would make two seeds one."""
+    words = [word for _, word in pieces_of(number)]
+    assert sum(word << 32 * k for k, word in enumerate(words)) == number
+    assert len(words) == max(-(-number.bit_length() // 32), 1)

@@ -88,6 +88,26 @@ def test_the_modules_of_what_a_protocol_wraps_are_its_modules() -> None:
     assert __name__ in modules_of(outer)
 
 
+def test_the_modules_that_a_protocols_module_imports_are_its_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the module's name, and by that of a function: what they keep is compared, what they draw is followed."""
+    own, beside, below = (types.ModuleType(f"of_a_user_{k}") for k in range(3))
+    vars(own)["kind"] = kind = type("Kind", (), {"__module__": own.__name__})
+    vars(own)["beside"] = beside
+    vars(beside)["helper"] = types.FunctionType(compile("1", "x", "eval"), {"__name__": below.__name__})
+    for module in (own, beside, below):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert {own.__name__, beside.__name__, below.__name__} <= modules_of(kind())
+
+
+def test_a_bit_generator_of_a_secret_seed_takes_nothing_else() -> None:
+    with following(Trace()) as trace, replaced({__name__}):
+        seed = followed([Number(5, {trace.variable("draw", -1, 5, 1, range=2**64): 1}, INF, 1, 1)])
+        with pytest.raises(LeftTrace, match="Philox with more than a secret seed or key"):
+            np.random.Philox(seed, 3)
+        with pytest.raises(LeftTrace, match="Philox with more than a secret seed or key"):
+            np.random.Philox(seed, counter=3)
+
+
 def test_a_function_of_c_without_a_signature_is_called_by_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """As NumPy's own are before its version 2.4."""
 

@@ -1,0 +1,243 @@
+"""Tables: vectors of real numbers of which all entries are the same combinations, of variables one after the other.
+
+A protocol that adds vectors up treats their entries alike. Such vectors are followed as one: a matrix of coefficients
+in place of a :class:`~secmix.kernel.numbers.Number` an entry. They add up as those do; whatever else is asked of them
+asks the numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix.kernel.forms import CHEAP, EACH, LONG, Packed, Shared
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import INF, now
+
+_MOST = 2**21  # coefficients, zeros among them: of more a form by number is shorter
+_NOBODY = np.empty(0, np.int64)
+
+
+@dataclass(slots=True)
+class Table:
+    """Floats (..., m): at [..., e] ``scale`` times what ``coefficients`` make of the variables ``columns`` + e.
+
+    They are public where all coefficients are zero. Nothing writes to a table but :meth:`put` to one of its own making.
+    """
+
+    values: Any  # (..., m), in this run
+    columns: Any  # (V,) in order, of the entry 0
+    coefficients: Any  # (..., V)
+    scale: Any  # (...,)
+    depends: Any  # (...,) of the numbers; 0 where they are public
+    span: Any  # (..., m) of the numbers
+    is_own: bool = False  # no other table has its arrays
+
+    @property
+    def is_public(self) -> Any:
+        """Say which vectors are public, (..., 1)."""
+        return ~self.coefficients.any(axis=-1, keepdims=True)
+
+    @property
+    def numberless(self) -> tuple[Any, ...]:
+        """Return all that does not hang on the variables' values, but for the columns."""
+        return self.coefficients, self.scale, self.depends
+
+    def each(self, f: Callable[[Any], Any]) -> Table:
+        """Apply ``f`` to each of its arrays, of which the leading axes are the same."""
+        arrays = map(f, (self.coefficients, self.scale, self.depends, self.span))
+        self.is_own = False
+        return Table(f(self.values), self.columns, *arrays)
+
+    def at(self, index: Any) -> Table | None:
+        """Return the part at an index of the leading axes; None where it is another index, or leaves none of them."""
+        several = index if isinstance(index, tuple) else (index,)
+        if len(several) == self.values.ndim and _is_all(several[-1]):
+            several = several[:-1]
+        if len(several) >= self.values.ndim or any(each is None or each is Ellipsis for each in several):
+            return None
+        found = self.each(lambda x: x[several])
+        return found if isinstance(found.scale, np.ndarray) else None
+
+    def put(self, index: Any, other: Table) -> Table | None:
+        """Return it with another at an index of the first axis; None where that does not fit."""
+        if isinstance(index, int):  # what is left keeps an axis
+            index = slice(index, index + 1 or None)
+        index = slice(None) if index is Ellipsis else np.asarray(index) if isinstance(index, list) else index
+        if self.values.ndim < 2 or not _entries_fit(other, self) or not _is_plain(index):
+            return None
+        joined = _joined(self, other)
+        if joined is None:
+            return None
+        columns, mine, theirs = joined
+        out = Table(self.values, columns, mine, self.scale, self.depends, self.span, is_own=True)
+        if not self.is_own:
+            out.values, out.scale, out.depends, out.span = (
+                each.copy() for each in (self.values, self.scale, self.depends, self.span)
+            )
+            out.coefficients = mine.copy() if mine is self.coefficients else mine
+        self.is_own = False
+        for to, what in zip(out._arrays(), (other.values, theirs, other.scale, other.depends, other.span), strict=True):
+            to[index] = what
+        return out
+
+    def _arrays(self) -> tuple[Any, ...]:
+        return self.values, self.coefficients, self.scale, self.depends, self.span
+
+    def times(self, by: Any, how: Callable[[Any, Any], Any]) -> Table | None:
+        """Multiply, or divide, by public numbers (..., 1) that are finite and not zero; None where they are others."""
+        by = np.asarray(by, dtype=float)
+        if (by.ndim and by.shape[-1] != 1) or not np.isfinite(by).all() or not by.all():
+            return None
+        lead = by[..., 0] if by.ndim else by
+        depends = np.broadcast_to(self.depends, np.broadcast_shapes(self.depends.shape, lead.shape))
+        coefficients = np.broadcast_to(self.coefficients, (*depends.shape, len(self.columns)))
+        self.is_own = False
+        span = how(self.span, abs(by))
+        return Table(how(self.values, by), self.columns, coefficients, how(self.scale, lead), depends, span)
+
+    def shifted(self, by: Any, how: Callable[[Any, Any], Any]) -> Table | None:
+        """Add, or subtract, public numbers of any shape that does not repeat its entries."""
+        values, size = how(self.values, by), abs(np.asarray(by, dtype=float))
+        if values.shape[-1] != self.values.shape[-1]:
+            return None
+        span = np.where(self.span == INF, INF, self.span + size)
+        lead = values.shape[:-1]
+        found = self.each(lambda x: np.broadcast_to(x, lead + x.shape[self.scale.ndim :]))
+        found.values, found.span = values, span
+        return found
+
+    def plus(self, other: Table, sign: int) -> Table | None:
+        """Add another, times 1 or -1, as numbers do one by one; None where its entries are no numbers of the same."""
+        if not (_entries_fit(self, other) or _entries_fit(other, self)):
+            return None
+        if not len(other.columns):
+            return self.shifted(other.values, np.add if sign == 1 else np.subtract)
+        joined = _joined(self, other)
+        if joined is None:
+            return None
+        columns, mine, theirs = joined
+        coefficients = self.scale[..., None] * mine + (sign * other.scale)[..., None] * theirs
+        values = self.values + other.values if sign == 1 else self.values - other.values
+        _note(values, coefficients)
+        gone = ~coefficients.any(axis=-1)
+        depends, span = np.asarray(self.depends | other.depends, object), self.span + other.span
+        if gone.any():  # what is left is public
+            depends[gone], span[gone] = 0, abs(values[gone])
+        return Table(values, columns, coefficients, np.ones(gone.shape), depends, span)
+
+    def numbers(self) -> Any:
+        """Return its numbers one by one, (..., m)."""
+        out = np.empty(self.values.shape, object)
+        flat, spans = (x.reshape(self.scale.size, x.shape[-1]).tolist() for x in (self.values, self.span))
+        coefficients = self.coefficients.reshape(self.scale.size, len(self.columns))
+        rows = zip(coefficients, self.scale.ravel().tolist(), strict=True)
+        into, used = out.reshape(len(flat), out.shape[-1]), self.depends.ravel().tolist()
+        for k, (row, scale) in enumerate(rows):
+            there = row.nonzero()[0]
+            if not len(there):
+                into[k] = flat[k]
+                continue
+            base: Any = Packed(self.columns[there], row[there])
+            if len(base) < LONG:
+                base = dict(zip(base, base.values(), strict=True))
+            into[k] = [
+                Number(value, Shared(base, e), INF, used[k], 0, scale=scale, span=span)
+                for e, (value, span) in enumerate(zip(flat[k], spans[k], strict=True))
+            ]
+        return out
+
+    def variables(self) -> Any:
+        """Return the variables that are in it, (k,)."""
+        used = self.coefficients.reshape(self.scale.size, len(self.columns)).any(axis=0)
+        return np.add.outer(self.columns[used], np.arange(self.values.shape[-1])).ravel()
+
+
+def constants(values: Any) -> Table:
+    """Return a table of public numbers (..., m)."""
+    lead = values.shape[:-1]
+    depends = np.zeros(lead, object)
+    return Table(values, _NOBODY, np.zeros((*lead, 0)), np.ones(lead), depends, abs(values))
+
+
+def unknowns(values: Any, variables: Sequence[int], depends: Any, span: Any) -> Table | None:
+    """Return a table of variables (..., m) one by one; None where they are too many, or not one after the other."""
+    lead, count = values.shape[:-1], values.size // max(values.shape[-1], 1)
+    if values.ndim < 2 or not 0 < count <= _MOST**0.5 or variables[-1] - variables[0] + 1 != values.size:
+        return None
+    columns = variables[0] + values.shape[-1] * np.arange(count)
+    own = np.eye(count).reshape(*lead, count)
+    depends, span = np.broadcast_to(depends, lead), np.broadcast_to(span, values.shape)
+    return Table(values, columns, own, np.ones(lead), depends, span)
+
+
+def chosen(condition: Any, a: Table | None, b: Table | None) -> Table | None:
+    """Return the numbers of ``a`` where a public condition (..., 1) is true, of ``b`` elsewhere; None: by number."""
+    if a is None or b is None or a.values.shape != b.values.shape:
+        return None
+    if condition.ndim != a.values.ndim or condition.shape[-1] != 1:
+        return None
+    joined = _joined(a, b)
+    if joined is None:
+        return None
+    columns, of_a, of_b = joined
+    lead = condition[..., 0]
+    scale, depends = (np.where(lead, x, y) for x, y in ((a.scale, b.scale), (a.depends, b.depends)))
+    values, span = (np.where(condition, x, y) for x, y in ((a.values, b.values), (a.span, b.span)))
+    return Table(values, columns, np.where(condition, of_a, of_b), scale, depends, span)
+
+
+def _is_all(index: Any) -> bool:
+    return isinstance(index, slice) and index == slice(None)
+
+
+def _is_plain(index: Any) -> bool:
+    """Say whether an index of one axis writes to each place once."""
+    if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
+        return len({*index.ravel().tolist()}) == index.size
+    return isinstance(index, slice)
+
+
+def _entries_fit(one: Table, other: Table) -> bool:
+    """Say whether the entries of ``one`` stand beside those of ``other``, or are public and the same for all."""
+    return one.values.shape[-1] == other.values.shape[-1] or (one.values.shape[-1] == 1 and not len(one.columns))
+
+
+def _joined(a: Table, b: Table) -> tuple[Any, Any, Any] | None:
+    """Return the columns of two tables, and their coefficients by these; None where they are too many."""
+    if a.columns is b.columns:
+        return a.columns, a.coefficients, b.coefficients
+    columns, of_a, of_b = _union(a.columns.tobytes(), b.columns.tobytes())
+    if len(columns) * max(a.scale.size, b.scale.size) > _MOST:
+        return None
+    return columns, _placed(a.coefficients, of_a, len(columns)), _placed(b.coefficients, of_b, len(columns))
+
+
+@functools.lru_cache(maxsize=64)
+def _union(a: bytes, b: bytes) -> tuple[Any, Any, Any]:
+    one, other = np.frombuffer(a, np.int64), np.frombuffer(b, np.int64)
+    columns = np.union1d(one, other)
+    return columns, columns.searchsorted(one), columns.searchsorted(other)
+
+
+def _placed(coefficients: Any, places: Any, count: int) -> Any:
+    if len(places) == count:
+        return coefficients
+    out = np.zeros((*coefficients.shape[:-1], count))
+    out[..., places] = coefficients
+    return out
+
+
+def _note(values: Any, coefficients: Any) -> None:
+    """Count the work of a sum as that of its numbers."""
+    trace, entries = now(), values.shape[-1]
+    rows = values.size // max(entries, 1)
+    terms = rows * LONG + 2 * coefficients.size // CHEAP
+    trace.terms += terms + EACH * values.size
+    trace.shared += terms * max(entries - 1, 0)
+    if trace.terms > trace.most_terms:
+        trace.leave("a call that adds up more terms than are followed (use fewer nodes or entries)")
