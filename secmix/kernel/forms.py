@@ -81,6 +81,8 @@ def is_same(a: Form, b: Form) -> bool:
     >>> is_same(alone(3), {3: 1}), is_same(alone(3), alone(4))
     (True, False)
     """
+    if isinstance(a, Shared) and isinstance(b, Shared) and a.base is b.base:
+        return a.first == b.first
     return a is b or (len(a) == len(b) and dict(a.items()) == dict(b.items()))
 
 
