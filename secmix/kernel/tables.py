@@ -100,11 +100,9 @@ class Table:
         span = how(self.span, abs(by))
         return Table(how(self.values, by), self.columns, coefficients, how(self.scale, lead), depends, span)
 
-    def shifted(self, by: Any, how: Callable[[Any, Any], Any]) -> Table | None:
-        """Add, or subtract, public numbers of any shape that does not repeat its entries."""
+    def shifted(self, by: Any, how: Callable[[Any, Any], Any]) -> Table:
+        """Add, or subtract, public numbers of a shape that does not repeat its entries."""
         values, size = how(self.values, by), abs(np.asarray(by, dtype=float))
-        if values.shape[-1] != self.values.shape[-1]:
-            return None
         span = np.where(self.span == INF, INF, self.span + size)
         lead = values.shape[:-1]
         found = self.each(lambda x: np.broadcast_to(x, lead + x.shape[self.scale.ndim :]))

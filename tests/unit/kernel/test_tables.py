@@ -204,6 +204,8 @@ def test_columns_that_are_too_many_are_followed_by_number(trace: Trace, monkeypa
     assert said(x + y) == said(plain[0] + plain[1])
     x[:2] = z[2:]
     plain[0][:2] = plain[2][2:]
+    x = vectors(trace)
+    plain[0] = by_number(x)
     condition = np.array([True, False, True, True])[:, None, None]
     assert said(where_(condition, x, y)) == said(where_(condition, *plain[:2]))
 
