@@ -29,12 +29,13 @@ import numpy as np
 import pytest
 from unit.kernel import examples
 
+import secmix.kernel.kept
 from secmix import Network
 from secmix.adversaries import CuriousServer
 from secmix.kernel import Open, clear, prove
 from secmix.kernel.arrays import followed
 from secmix.kernel.coins import Public
-from secmix.kernel.kept import KEPT, _has_parts_alone, kept
+from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, Trace, following
 from secmix.kernel.trace import follow
@@ -458,6 +459,6 @@ def test_an_array_that_comes_and_goes_is_no_error() -> None:
 def test_an_object_of_c_that_has_more_than_its_attributes_is_not_made_of_them_alone() -> None:
     """A cell holds a pointer where an object with attributes has these."""
     assert types.CellType.__dictoffset__ == 0
-    assert not _has_parts_alone(types.CellType)
-    assert _has_parts_alone(type("Plain", (), {}))
-    assert _has_parts_alone(type("Slotted", (), {"__slots__": ("a", "b")}))
+    assert not secmix.kernel.kept._has_parts_alone(types.CellType)
+    assert secmix.kernel.kept._has_parts_alone(type("Plain", (), {}))
+    assert secmix.kernel.kept._has_parts_alone(type("Slotted", (), {"__slots__": ("a", "b")}))
