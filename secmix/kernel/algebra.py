@@ -172,47 +172,47 @@ def knowledge(
     ``repeated`` says how often the same data may meet fresh masks: averaged, these are so much smaller.
     """
     table, used = component.table(rows)
-    mine = [component.variables[v] for v in used]
+    own = [component.variables[v] for v in used]
     open_ = {component.column[v] for v in known if v in component.column}
-    data = [k for k, each in enumerate(mine) if each.node >= 0 and each.node not in corrupt]
-    draws = [k for k, each in enumerate(mine) if each.node == -1 and used[k] not in open_]
+    data = [k for k, each in enumerate(own) if each.node >= 0 and each.node not in corrupt]
+    draws = [k for k, each in enumerate(own) if each.node == -1 and used[k] not in open_]
     if not data:
         return Knowledge({}, {}, [])
-    nodes, formulas = [mine[k].node for k in data], [component.formula[used[k]] for k in data]
+    nodes, formulas = [own[k].node for k in data], [component.formula[used[k]] for k in data]
     modulus = [component.modulus[k] for k in rows]
-    whole, reason = _words(table, modulus, data, draws, mine)
-    if whole is not None:
-        known = np.array([[float(c) for c in row] for row in whole]).reshape(-1, len(data))
+    words, reason = _words(table, modulus, data, draws, own)
+    if words is not None:
+        known = np.array([[float(c) for c in row] for row in words]).reshape(-1, len(data))
         # A residue of a number is no more than the number.
         exact = _shares(known, np.zeros((len(known), 0)), nodes)
         sums = _sums(known, nodes)
-        distance = _uniform(table, modulus, draws, mine)[1] if draws else 0.0
+        distance = _uniform(table, modulus, draws, own)[1] if draws else 0.0
         return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas), distance)
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
-    spread = np.array([mine[k].spread for k in draws])
+    spread = np.array([own[k].spread for k in draws])
     free = _free_of(hiding, seen)
     exact = _shares(free, np.zeros((len(free), 0)), nodes)
     behind = _shares(seen * (component.largest or 1.0), hiding * spread / repeated**0.5, nodes)
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
-    between_steps = reason if any(mine[k].step for k in draws) and hiding.any() else ""
+    between_steps = reason if any(own[k].step for k in draws) and hiding.any() else ""
     sums = _sums(free, nodes)
     return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), open=between_steps)
 
 
-def told(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:
+def determined(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:
     """Return which of the draws ``secrets`` the rows tell anything of, once all other draws are eliminated."""
     table, used = component.table(rows)
     variables = [{k: v for v, k in column.items()} for column in component.columns]
     laws = [component.variables[each] for each in used]
-    mine = [k for k, each in enumerate(used) if any(one[each] in secrets for one in variables)]
+    own = [k for k, each in enumerate(used) if any(one[each] in secrets for one in variables)]
     others = [k for k, each in enumerate(laws) if each.node >= 0]
     open_ = [k for k, each in enumerate(used) if any(one[each] in known for one in variables)]
-    draws = [k for k in range(len(used)) if k not in {*mine, *others, *open_}]
-    if not mine:
+    draws = [k for k in range(len(used)) if k not in {*own, *others, *open_}]
+    if not own:
         return set()
-    left, _ = _words(table, [component.modulus[k] for k in rows], [*mine, *others], draws, laws)
-    shown = mine if left is None else [k for place, k in enumerate(mine) if any(row[place] for row in left)]
+    left, _ = _words(table, [component.modulus[k] for k in rows], [*own, *others], draws, laws)
+    shown = own if left is None else [k for place, k in enumerate(own) if any(row[place] for row in left)]
     return {one[used[k]] for one in variables for k in shown}
 
 
@@ -344,8 +344,8 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     left_open = (directions.T / (1 + gain**2)) @ directions
     shares = {}
     for node in dict.fromkeys(nodes):
-        mine = [k for k, each in enumerate(nodes) if each == node]
-        shares[node] = float(min(max(1 - np.linalg.eigvalsh(left_open[np.ix_(mine, mine)])[0], 0.0), 1.0))
+        own = [k for k, each in enumerate(nodes) if each == node]
+        shares[node] = float(min(max(1 - np.linalg.eigvalsh(left_open[np.ix_(own, own)])[0], 0.0), 1.0))
     return shares
 
 
@@ -401,8 +401,8 @@ def encodings(trace: Trace, sent: Collection[int]) -> tuple[dict[int, frozenset[
     Of the encodings only those among ``sent`` are looked at, and what they are made of.
     """
     codes = {key[1]: next(iter(x.form)) for key, x in trace.known.items() if type(key) is tuple and key[0] == "code"}
-    found = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
-    inputs = {v: frozenset({v}) for v in found}
+    encoded = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
+    inputs = {v: frozenset({v}) for v in encoded}
     numbers: dict[Any, int] = {}
     of_key: dict[int, int] = {}
     behind: dict[int, frozenset[int]] = {}
@@ -416,14 +416,14 @@ def encodings(trace: Trace, sent: Collection[int]) -> tuple[dict[int, frozenset[
     for key in _made_of(sent, codes, formulas):  # what a formula is made of stands before it
         name, *args = formulas[key]
         if name == "linear":
-            alike, parts = _linear(args, trace, found), [inputs.get(v, frozenset()) for v, _ in args[0]]
+            alike, parts = _linear(args, trace, encoded), [inputs.get(v, frozenset()) for v, _ in args[0]]
         else:
             alike, parts = (named(name), named(args)), [behind[each] for each in _numbers_in([name, args])]
         of_key[key] = numbers.setdefault(alike, len(numbers))
         behind[key] = frozenset().union(*parts)
         if key in codes:
-            found[codes[key]], inputs[codes[key]] = of_key[key], behind[key]
-    return {v: inputs[v] for v in codes.values() if v in inputs}, found
+            encoded[codes[key]], inputs[codes[key]] = of_key[key], behind[key]
+    return {v: inputs[v] for v in codes.values() if v in inputs}, encoded
 
 
 def _made_of(sent: Collection[int], codes: Mapping[int, int], formulas: Sequence[Any]) -> list[int]:

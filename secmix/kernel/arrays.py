@@ -71,9 +71,9 @@ class Followed(np.ndarray[Any, Any]):
         if table is None:
             self.spread()
             return look()
-        mine, self.table = self.table, None
+        table_before, self.table = self.table, None
         out = look()
-        self.table = mine
+        self.table = table_before
         if out.shape != table.values.shape or not np.may_share_memory(out.view(np.ndarray), self.view(np.ndarray)):
             return of_table(table)
         root = self if self.root is None else self.root
@@ -92,8 +92,8 @@ class Followed(np.ndarray[Any, Any]):
     def __getitem__(self, index: Any) -> Any:
         index = public(index, "an index made of a secret")
         if self.table is not None and (part := self.table.at(index)) is not None:
-            whole = isinstance(index, (np.ndarray, list))  # it is a copy
-            return of_table(part) if whole else self._viewed(part, lambda: np.ndarray.__getitem__(self, index))
+            is_copy = isinstance(index, (np.ndarray, list))  # it is a copy
+            return of_table(part) if is_copy else self._viewed(part, lambda: np.ndarray.__getitem__(self, index))
         self.spread()
         found = super().__getitem__(index)
         return found if isinstance(found, np.ndarray) else array_of(found, self.kind)
@@ -160,7 +160,7 @@ class Followed(np.ndarray[Any, Any]):
             return self if kw.get("copy") is False else self.copy()
         if self.kind.kind == "O" and (may_be_caught() or not all(_holds(dtype, each) for each in secrets_in(self))):
             now().leave(f"a secret in an array of objects as {dtype}, which may not hold it,")
-        return settled(self).each(lambda x: cast(x, dtype), dtype)
+        return as_words(self).each(lambda x: cast(x, dtype), dtype)
 
     def view(self, *args: Any, **kw: Any) -> Any:
         """Reinterpret words as words of the same length; anything else ends the proof."""
@@ -179,7 +179,7 @@ class Followed(np.ndarray[Any, Any]):
 
     def as_it_passes(self) -> Any:
         """Copy it, as a channel does."""
-        return settled(self)
+        return as_words(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return values(self, "a pickle of secrets").__reduce_ex__(protocol)
@@ -357,12 +357,12 @@ def _concrete(value: Any) -> Any:
         return value.value
     if not is_of_objects(value):
         return value
-    whole = followed(value)
-    if whole.table is None:
-        flat = [x.value if isinstance(x, Number) else x for x in settled(whole).objects.ravel().tolist()]
-        concrete = np.array(flat, dtype=whole.kind).reshape(whole.shape)
+    array = followed(value)
+    if array.table is None:
+        flat = [x.value if isinstance(x, Number) else x for x in as_words(array).objects.ravel().tolist()]
+        concrete = np.array(flat, dtype=array.kind).reshape(array.shape)
     else:
-        concrete = whole.table.values.copy()
+        concrete = array.table.values.copy()
     concrete.setflags(write=False)  # nobody is to write to what is a copy
     return concrete
 
@@ -392,7 +392,7 @@ def unwritten(kind: np.dtype[Any]) -> Number:
     return Number(kind.type(0).item(), None, 0, ANYTHING, 0, pure=False)
 
 
-def settled(array: Followed) -> Any:
+def as_words(array: Followed) -> Any:
     """Copy it with its signed words wrapped around; sums and products may go on without."""
     kind = array.kind
     return array.each(lambda x: wrapped(x, kind), kind) if kind.kind == "i" else array.copy()
@@ -412,7 +412,7 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
     if dtype is not None or (method not in ("__call__", "outer") and kind.kind != "b"):
         arrays = [each.astype(kind) for each in arrays]
     else:
-        arrays = [each if name in _RING and each.kind == kind else settled(each) for each in arrays]
+        arrays = [each if name in _RING and each.kind == kind else as_words(each) for each in arrays]
     each_as = kind if kind.kind in "bO" or is_narrow(kind) else None
     if name == "matmul":
         result = _product(*(each.reading for each in arrays))
@@ -500,10 +500,10 @@ def _at(ufunc: Any, target: Any, index: Any, *rest: Any) -> None:
     if not isinstance(target, Followed):
         now().leave("a secret in an array that is not followed")
     if ufunc.__name__ not in _RING:
-        target.objects[...] = settled(target).objects
+        target.objects[...] = as_words(target).objects
     rounds = target.kind if target.kind.kind in "buO" or is_narrow(target.kind) else None
     index = public(index, "an index made of a secret")
-    scalar(ufunc, rounds).at(target.objects, index, *(settled(followed(each)).objects for each in rest))
+    scalar(ufunc, rounds).at(target.objects, index, *(as_words(followed(each)).objects for each in rest))
 
 
 def is_narrow(kind: np.dtype[Any]) -> bool:

@@ -22,9 +22,9 @@ from secmix.kernel.algebra import (
     Knowledge,
     Sums,
     as_many_as_inputs,
+    determined,
     knowledge,
     known_together,
-    told,
 )
 from secmix.kernel.arrays import secrets_in, variables_of
 from secmix.kernel.proving import Proof
@@ -189,7 +189,7 @@ def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]
         shown: set[int] = set()
         for component in table:
             rows = [place for place, where in enumerate(component.rows) if where in read]
-            shown |= told(component, rows, seeds, known)
+            shown |= determined(component, rows, seeds, known)
         known = opened(trace, shown)
         if len(known) == before:
             break

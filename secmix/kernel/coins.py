@@ -62,8 +62,8 @@ class Coin:
         for option in self.left:
             kinds.setdefault(_text(values[option]), []).append(option)
         several = list(kinds.values())
-        mine = next(k for k, options in enumerate(several) if self.drawn in options)
-        self.left = several[now().turn(mine, len(several), self.name)]
+        option = next(k for k, options in enumerate(several) if self.drawn in options)
+        self.left = several[now().turn(option, len(several), self.name)]
         if (of := self.of) is not None and len(several) > 1:
             left = tuple(self.left)
             now().conditions[len(now().turns) - 1] = lambda iteration: np.isin(of(iteration), left)
@@ -233,11 +233,11 @@ def _at(value: Any, pick: Callable[[Public], Any]) -> Any:
 def _operator(name: str, f: Callable[[Any, Any], Any]) -> Callable[[Public, Any], Any]:
     def method(self: Public, other: Any) -> Any:
         other = other.item() if isinstance(other, np.generic) else other
-        whole = type(self.value) is int and type(other) is int and not self.is_known
-        if whole and name == "mod" and 1 < other <= _MOST_RESIDUES:
+        are_integers = type(self.value) is int and type(other) is int and not self.is_known
+        if are_integers and name == "mod" and 1 < other <= _MOST_RESIDUES:
             return self.residue(other)
         out = lifted(f, self, other)
-        if whole and name.split()[-1] in ("add", "sub", "mul") and isinstance(out, Public):
+        if are_integers and name.split()[-1] in ("add", "sub", "mul") and isinstance(out, Public):
             out.base, out.polynomial = self.base, lambda x: f(self.polynomial(x), other)
         return out
 

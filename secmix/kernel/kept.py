@@ -51,11 +51,11 @@ def kept(
     None lets all be what they are again: a module, or a copy, may share what it keeps.
     """
     kinds = [kind for kind in type(protocol).__mro__ if kind.__module__ != "builtins"]
-    mine = {name for name in modules if not name.startswith("secmix.")} | {kind.__module__ for kind in kinds}
-    loaded = {name: sys.modules[name] for name in sorted(mine) if name in sys.modules}
+    foreign = {name for name in modules if not name.startswith("secmix.")} | {kind.__module__ for kind in kinds}
+    loaded = {name: sys.modules[name] for name in sorted(foreign) if name in sys.modules}
     spaces = {name: vars(each) for name, each in loaded.items() if is_protocol(getattr(each, "__file__", None) or "")}
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
-    walk = _Walk(varying, mine)
+    walk = _Walk(varying, foreign)
     try:
         roots = {"": protocol, "network": vars(network), "channel": own}
         found = [walk.digest(each, path) for path, each in roots.items()]
@@ -68,7 +68,7 @@ def kept(
 @dataclass
 class _Walk:
     varying: frozenset[str] | None
-    mine: set[str]
+    foreign: set[str]
     seen: dict[int, tuple[int, Any]] = field(default_factory=dict)  # with what was seen: an address is used again
     edges: dict[int, int] = field(default_factory=dict)  # of a graph, apart, since there may be millions
     numbers: dict[str, str] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class _Walk:
             return object()
         if isinstance(made, str):
             return made
-        inside = _Walk(frozenset(), self.mine, self.seen)  # what is changed there changes nothing
+        inside = _Walk(frozenset(), self.foreign, self.seen)  # what is changed there changes nothing
         return [inside.digest(list(each) if hasattr(each, "__next__") else each, path) for each in made[1:]]
 
     def _array(self, value: Any, path: str) -> Any:
@@ -182,7 +182,7 @@ class _Walk:
         return value.__code__, inside, [self.digest(each, path) for each in given]
 
     def _class(self, value: type, path: str) -> Any:
-        if value.__module__ not in self.mine:
+        if value.__module__ not in self.foreign:
             return value.__qualname__
         return self.namespace(
             vars(value), f"{path}/{value.__qualname__}", lambda name, number: setattr(value, name, number)

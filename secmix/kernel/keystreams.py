@@ -195,9 +195,9 @@ def ciphers() -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _ciphers() -> dict[str, dict[str, Any]]:
-    whole, algorithms, modes = (sys.modules[_CIPHERS + each] for each in ("", ".algorithms", ".modes"))
+    package, algorithms, modes = (sys.modules[_CIPHERS + each] for each in ("", ".algorithms", ".modes"))
     keyed = {name: _parts_of(getattr(algorithms, name), "key") for name in ("AES", "AES128", "AES256")}
     keyed["ChaCha20"] = _parts_of(algorithms.ChaCha20, "key", "nonce")
-    counting = {"CTR": _parts_of(modes.CTR, "nonce")}
-    members = {".algorithms": keyed, ".modes": counting, "": {"Cipher": _cipher(whole.Cipher)}}
+    counters = {"CTR": _parts_of(modes.CTR, "nonce")}
+    members = {".algorithms": keyed, ".modes": counters, "": {"Cipher": _cipher(package.Cipher)}}
     return {_CIPHERS + name: each for name, each in members.items()}

@@ -171,15 +171,15 @@ class Number:
         if self.below and self.below <= by:
             return self
         value, modulus = self.value % by, self.modulus or self.step
-        whole = modulus == INF or modulus % by == 0
+        divides = modulus == INF or modulus % by == 0
         form, scale = (self.form, self.scale) if self.modulus or self.pure else ({}, 1)
-        if whole:
+        if divides:
             left = _without_multiples(self, by) if self.modulus else {}
             if not left:
                 return value
             form, scale = (form, scale) if len(left) == len(form) else (left, 1)
-        known = by if whole else common_step(modulus, by) if self.modulus else 0
-        pure = whole or self.pure
+        known = by if divides else common_step(modulus, by) if self.modulus else 0
+        pure = divides or self.pure
         out = Number(value, form, known, self.depends, common_step(self.step, by), scale=scale, pure=pure)
         out.below = by
         return encoded(keyed(out, "remainder", self, by))
@@ -237,7 +237,7 @@ class Number:
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
-            return whole(self.rounded(lambda x: float(round(x)), "round", may_fail=True))
+            return as_integer(self.rounded(lambda x: float(round(x)), "round", may_fail=True))
         return self.rounded(lambda x: round(x, digits), f"round {digits}", 10.0**-digits)
 
     def astype(self, dtype: Any, **kw: Any) -> Any:
@@ -450,8 +450,8 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    whole = isinstance(value, Integral) and not isinstance(value, int)
-    return value.used() if hasattr(value, "used") else int(value) if whole else value  # a public number may be another
+    is_foreign = isinstance(value, Integral) and not isinstance(value, int)
+    return value.used() if hasattr(value, "used") else int(value) if is_foreign else value  # of another kind
 
 
 def _sum_of(a: Number, b: Number) -> Form:
@@ -467,7 +467,7 @@ def _without_multiples(number: Number, by: Any) -> Form:
 _DOUBLE = np.dtype(float)
 
 
-def whole(number: Any, *, may_fail: bool = True) -> Any:
+def as_integer(number: Any, *, may_fail: bool = True) -> Any:
     """Return a secret as Python's int, cut off towards zero; what is not finite fails in Python, and not in NumPy."""
     cut = number.rounded(lambda x: float(np.trunc(x)), "trunc", may_fail=may_fail)
     if isinstance(cut.value, int):
@@ -508,7 +508,7 @@ def cast(number: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "b":
         return number if isinstance(number.value, bool) else function("bool", bool, number)
     if dtype.kind in "iu":
-        return wrapped(whole(number, may_fail=False), dtype)
+        return wrapped(as_integer(number, may_fail=False), dtype)
     if dtype.kind == "f" and dtype.itemsize < 8:
         known, key = now().known, ("as", dtype, arguments(number))
         if key not in known:  # and what is one already stays as it is

@@ -63,23 +63,23 @@ def prove(
     reuses = getattr(protocol, "reuses_masks", False)
     run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
     ways = [few[:calls], few[calls:]] if iterations else [[each] for each in few[1:]]
-    handed = [run(ways[0], masks_seed=0)]
-    once = handed[0].trace.shared  # however many entries there are
-    terms = once + (handed[0].trace.terms - once) * inputs[0].shape[2] // few[1].shape[2]
+    traces = [run(ways[0], masks_seed=0)]
+    once = traces[0].trace.shared  # however many entries there are
+    terms = once + (traces[0].trace.terms - once) * inputs[0].shape[2] // few[1].shape[2]
     if terms > MOST_TERMS:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
-        return Proof((handed[0],), (), reason, (), ())
-    handed.append(run(ways[1], masks_seed=1))
+        return Proof((traces[0],), (), reason, (), ())
+    traces.append(run(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not reuses and not iterations
     inputs = [inputs[0], *few[1:]] if long else inputs[:calls]
     fit = run(inputs)
     if not fit.error and fit.varying and not iterations:
         run = functools.partial(run, varying=fit.varying)
         fit = run(inputs)
-        handed = [run(way, masks_seed=k) for k, way in enumerate(ways)]
+        traces = [run(way, masks_seed=k) for k, way in enumerate(ways)]
     if fit.error:
         return Proof((fit,), (), fit.error, (), ())
-    alone = [fit, *handed, run([np.repeat(each, 2, axis=0) for each in few[: len(ways[0])]])]
+    alone = [fit, *traces, run([np.repeat(each, 2, axis=0) for each in few[: len(ways[0])]])]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     fits = [*alone, *others]
     guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in each.trace.guards}
@@ -87,7 +87,7 @@ def prove(
     def reasons() -> Iterator[str]:
         yield from (each.error for each in alone)
         yield disagreement(protocol, network, fit, inputs, seed=seed)
-        yield other_frames(*handed)
+        yield other_frames(*traces)
         yield from (f"{each.error}, where public numbers are others" for each in others if each.error)
         yield from (_not_a_guard(run, fit, (few[:calls], inputs), guard, script) for guard, script in guards.items())
         yield from (not_explained(each) for each in fits)
@@ -229,10 +229,10 @@ def other_calls(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any]
     alike = not fit.trace.system_seeds  # else calls of one seed send other numbers
     try:
         _, alone = copied(protocol).average(inputs[0], network, np.random.default_rng([seed]))
-        _, heard = copied(protocol).average(inputs[0], network, np.random.default_rng([seed]), channel=Channel())
-        if witness := _unlike(list(alone), list(heard), alike):
-            return f"{witness} is another message where no channel is given"
-        messages = sum(len(block.sender) for block in heard) * len(inputs)
+        _, together = copied(protocol).average(inputs[0], network, np.random.default_rng([seed]), channel=Channel())
+        if difference := _unlike(list(alone), list(together), alike):
+            return f"{difference} is another message where no channel is given"
+        messages = sum(len(block.sender) for block in together) * len(inputs)
         return _other_batches(protocol, network, fit.iterations or (0,), inputs, seed, messages, alike)
     except Exception as error:
         return f"a call in use ends in {type(error).__name__}: {error}"[:200]
@@ -262,8 +262,8 @@ def _other_batches(
             replace(block, payload=block.payload[:, some]) if block.payload.shape[1] == most else block
             for block in together  # of another length it is the same for all runs
         ]
-        if witness := _unlike(of_these, call(some), alike):
-            return f"{witness} is another message among {most} runs in one call than among {len(batches[0][some])}"
+        if difference := _unlike(of_these, call(some), alike):
+            return f"{difference} is another message among {most} runs in one call than among {len(batches[0][some])}"
     return ""
 
 
@@ -411,10 +411,10 @@ def not_explained(fit: Fit) -> str:
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
             if row not in content:  # one at a time, since all may be much
                 content = {row: variables_of(message.rows[row : row + 1]) - first}
-            mine, theirs = held[sender], held[receiver]
+            own, theirs = held[sender], held[receiver]
             if message.frame[3] != "held" or message.frame[2] == RESULT:
-                left = np.unique(content[row][~mine[content[row]]]) + first
-                strange = [v for v in left.tolist() if not _made(v, sender, lambda v: mine[v - first], fit.trace)]  # noqa: B023
+                left = np.unique(content[row][~own[content[row]]]) + first
+                strange = [v for v in left.tolist() if not _made(v, sender, lambda v: own[v - first], fit.trace)]  # noqa: B023
                 if strange:
                     return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
             theirs[content[row]] = True

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, array_of, concrete, is_secret, settled, values
+from secmix.kernel.arrays import Followed, array_of, as_words, concrete, is_secret, values
 from secmix.kernel.coins import Public
 from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
@@ -188,7 +188,7 @@ def bytes_of_words(array: Followed) -> Any:
     """Return the bytes of an array as they lie in memory: of whole draws that are not negative, and of public words."""
     if not is_secret(array):
         return concrete(array).tobytes()
-    kind, words = array.kind, settled(array).objects.ravel().tolist()
+    kind, words = array.kind, as_words(array).objects.ravel().tolist()
     if kind.kind not in "iu" or kind.byteorder == ">" or any(isinstance(x, Number) and x.value < 0 for x in words):
         now().leave(f"the bytes of secrets as {kind}")
     octets = [
@@ -222,8 +222,8 @@ def bare(number: Any) -> int | None:
         return None
     variable = next(iter(number.form))
     own = now().own(variable)
-    whole = own.kind == "draw" and own.range and own.value == number.value and number.terms[variable] == 1
-    return variable if whole else None
+    is_whole = own.kind == "draw" and own.range and own.value == number.value and number.terms[variable] == 1
+    return variable if is_whole else None
 
 
 def secret_pieces(number: Number) -> list[Piece]:
@@ -345,9 +345,9 @@ def _bits_read(source: Any, pieces: Iterable[Piece]) -> float:
     octets: float = 8.0 * sum(piece[0] == "byte" for piece in pieces)
     if not isinstance(source, tuple):
         return octets
-    whole: float = math.log2(now().own(source[1]).range)
+    bits: float = math.log2(now().own(source[1]).range)
     residues: float = math.log2(math.lcm(*(piece[2] for piece in pieces if piece[0] == "draw")))
-    return min(max(octets - (8 * math.ceil(whole / 8) - whole), residues), whole)
+    return min(max(octets - (8 * math.ceil(bits / 8) - bits), residues), bits)
 
 
 def _source(piece: Piece) -> Any:
@@ -373,11 +373,11 @@ def follows(variable: int, is_held: Callable[[int], bool], trace: Trace) -> bool
     return number >= 0 and _is_told(trace.streams[number], trace, lambda v: follows(v, is_held, trace), all)
 
 
-def opened(trace: Trace, told: set[int]) -> set[int]:
+def opened(trace: Trace, shown: set[int]) -> set[int]:
     """Return the draws of all streams of whose seed anything is told: whoever reads it may know them."""
     known: set[int] = set()
     for stream in trace.streams:  # what a seed is made of was drawn before
-        if _is_told(stream, trace, lambda v: v in told or v in known, any):
+        if _is_told(stream, trace, lambda v: v in shown or v in known, any):
             known.update(stream.numbers)
     return known
 
@@ -385,7 +385,7 @@ def opened(trace: Trace, told: set[int]) -> set[int]:
 def _is_told(stream: Stream, trace: Trace, is_told: Callable[[int], bool], how: Callable[..., bool]) -> bool:
     """Say how many of the pieces of a seed are told, all or any; of a stream without a seed none is."""
 
-    def told(piece: Piece) -> bool:
+    def is_known(piece: Piece) -> bool:
         if isinstance(of := _source(piece), tuple):
             return is_told(of[1])
         source = trace.streams[of]
@@ -394,7 +394,7 @@ def _is_told(stream: Stream, trace: Trace, is_told: Callable[[int], bool], how: 
         reads = (x for (at, width, _), x in source.reads.items() if at <= piece[2] < at + width)
         return any(is_told(v) for x in reads for v in x.form)
 
-    return bool(stream.pieces) and how(map(told, stream.pieces))
+    return bool(stream.pieces) and how(map(is_known, stream.pieces))
 
 
 def seeds_of(trace: Trace) -> set[int]:

@@ -73,13 +73,13 @@ class Table:
         joined = _joined(self, other)
         if joined is None:
             return None
-        columns, mine, theirs = joined
-        out = Table(self.values, columns, mine, self.scale, self.depends, self.span, is_own=True)
+        columns, own, theirs = joined
+        out = Table(self.values, columns, own, self.scale, self.depends, self.span, is_own=True)
         if not self.is_own:
             out.values, out.scale, out.depends, out.span = (
                 each.copy() for each in (self.values, self.scale, self.depends, self.span)
             )
-            out.coefficients = mine.copy() if mine is self.coefficients else mine
+            out.coefficients = own.copy() if own is self.coefficients else own
         self.is_own = False
         for to, what in zip(out._arrays(), (other.values, theirs, other.scale, other.depends, other.span), strict=True):
             to[index] = what
@@ -118,8 +118,8 @@ class Table:
         joined = _joined(self, other)
         if joined is None:
             return None
-        columns, mine, theirs = joined
-        coefficients = self.scale[..., None] * mine + (sign * other.scale)[..., None] * theirs
+        columns, own, theirs = joined
+        coefficients = self.scale[..., None] * own + (sign * other.scale)[..., None] * theirs
         values = self.values + other.values if sign == 1 else self.values - other.values
         _note(values, coefficients)
         gone = ~coefficients.any(axis=-1)

@@ -33,7 +33,7 @@ from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, lifted, noted
 from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
 from secmix.kernel.functions import FOLLOWED, fsum, full, of_lists
 from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
-from secmix.kernel.numbers import Number, cast, function, plain, whole
+from secmix.kernel.numbers import Number, as_integer, cast, function, plain
 from secmix.kernel.older import PythonsDraws, RandomStateDraws
 from secmix.kernel.state import is_protocol, now, tracing
 from secmix.kernel.streams import SecretBytes, from_bytes, system_bytes, system_number, words_of
@@ -167,7 +167,7 @@ class _Int(int, metaclass=_Like):
         if isinstance(x, Public):
             return x if type(x.value) is int else lifted(int, x)
         x = x.item() if isinstance(x, Followed) and x.size == 1 else x
-        return whole(x) if isinstance(x, Number) else int(x, *base)
+        return as_integer(x) if isinstance(x, Number) else int(x, *base)
 
     from_bytes = staticmethod(from_bytes)  # type: ignore[assignment]
 

@@ -92,14 +92,15 @@ def _quadratic(first: Array, second: Array, centre: Array, scale: Array) -> Call
     """Return the log-likelihood ratio of two normal laws, each with the covariance of its own outputs."""
     laws = []
     for side in (first, second):
-        whole = (side - centre) / scale
-        covariance = np.cov(whole, rowvar=False)
+        standardised = (side - centre) / scale
+        covariance = np.cov(standardised, rowvar=False)
         width = np.eye(len(covariance)) * 1e-9 * max(float(np.trace(covariance)) / len(covariance), 1e-300)
-        laws.append((whole.mean(axis=0), np.linalg.inv(covariance + width)))
+        laws.append((standardised.mean(axis=0), np.linalg.inv(covariance + width)))
 
     def of(outputs: Array) -> Array:
-        whole = (outputs - centre) / scale
-        near, far = (np.einsum("ri,ij,rj->r", whole - mean, inverse, whole - mean) for mean, inverse in laws)
+        standardised = (outputs - centre) / scale
+        apart = ((standardised - mean, inverse) for mean, inverse in laws)
+        near, far = (np.einsum("ri,ij,rj->r", each, inverse, each) for each, inverse in apart)
         return np.asarray(np.sign(near - far) * np.log1p(np.abs(near - far)))
 
     return of

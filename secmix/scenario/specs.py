@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from secmix._base.plugins import available
 from secmix.errors import nearest
 
-Whole = Annotated[int, Field(ge=1)]
+WholeNumber = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -69,12 +69,12 @@ class DataSpec(_Part):
 
     name: str = "breast_cancer"
     standardise: bool = True
-    features: Whole | None = Field(
+    features: WholeNumber | None = Field(
         None,
         description="Principal components to keep; default: the columns themselves. A data set with a setting of this "
         'name, such as "gaussian", gets it instead',
     )
-    rows_per_node: Whole | list[Whole] | None = None
+    rows_per_node: WholeNumber | list[WholeNumber] | None = None
 
 
 class NetworkSpec(Strict):
@@ -149,7 +149,7 @@ class ModelSpec(Strict):
     clip_radius: Positive | None = Field(None, description="Norm that rows are shortened to")
     noise_multiplier: Positive | None = Field(None, description="Gaussian noise on the sums over their sensitivity")
     noise_std: Positive | None = Field(None, description="Gaussian noise on the sums, without a guarantee")
-    noise_nodes: Whole | None = Field(None, description="Nodes whose noise together makes up that on the sums")
+    noise_nodes: WholeNumber | None = Field(None, description="Nodes whose noise together makes up that on the sums")
 
     @property
     def defences(self) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class MeasureSpec(Strict):
     target: Literal["row", "input"] = Field("row", description="What is private: a row of data, or the summed vector")
     nodes: list[Annotated[int, Field(ge=0)]] | None = Field(None, description="Default: every honest node")
     show_private: bool = Field(False, description="Draw recovered rows, true ones beside them, of data of your own too")
-    neighbours: Whole = Field(3, description="k of the KSG estimator")
+    neighbours: WholeNumber = Field(3, description="k of the KSG estimator")
     level: Annotated[float, Field(gt=0, le=0.5)] = Field(
         0.05, description="Chance that what is measured accuses anybody wrongly, in the whole audit"
     )
@@ -255,7 +255,7 @@ class PolicySpec(Strict):
     max_normalised_leakage: Share | None = None
     min_breakdown: Share | None = None
     max_error_ratio: Annotated[float, Field(gt=0)] | None = None
-    min_colluders: Whole | None = Field(
+    min_colluders: WholeNumber | None = Field(
         None, description="Nodes, or owners, that it must take, at least, to expose anybody"
     )
     covers: Literal["all", "traced"] | None = Field(

@@ -165,7 +165,7 @@ class _RuleCheck:
         self.space = Space(
             often,
             WIDTHS if self.p is None else (self.p,),
-            moves="translation" in self.equivariances,
+            translates="translation" in self.equivariances,
             scales="scale" in self.equivariances,
             withstands=lambda n, g: g if traits is None or g == self.f else traits.tolerates(n, g),
         )

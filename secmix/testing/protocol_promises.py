@@ -150,12 +150,12 @@ def arrives(protocol, network, inputs, seed):
     """Go on with what the channel delivered, not with what was sent."""
     from secmix.transcript import Channel
 
-    def silent(said):
-        if isinstance(said, dict):
-            return {key: silent(value) for key, value in said.items()}
-        if isinstance(said, (list, tuple)):
-            return type(said)(map(silent, said))
-        return 0 * said if isinstance(said, np.ndarray) else said
+    def silent(message):
+        if isinstance(message, dict):
+            return {key: silent(value) for key, value in message.items()}
+        if isinstance(message, (list, tuple)):
+            return type(message)(map(silent, message))
+        return 0 * message if isinstance(message, np.ndarray) else message
 
     class Silence(Channel):
         def send(self, *message, **how):

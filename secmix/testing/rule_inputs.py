@@ -56,7 +56,7 @@ def _together(*options: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-HANDED = _together(_TYPES, _LAYOUTS, _ARRIVALS)
+FORMS = _together(_TYPES, _LAYOUTS, _ARRIVALS)
 PLAIN = _together(("float64",), ("C",), _ARRIVALS)
 KINDS, CHAINS = _together((*_CLOUDS, "general", "tight"), _COLLUSIONS), _together(tuple(_CLOUDS), ("chain",))
 SPREAD = _together(("general", "one far"), ("by as much",))
@@ -80,23 +80,23 @@ class Space:
     pairs: Sequence[tuple[int, int]]  # (n, f) that the rule accepts, from small to large
     widths: Sequence[int]  # numbers of entries, from small to large
     most: float = 20_000  # numbers of all messages together: large in one way at a time
-    moves: bool = True  # the rule promises to be indifferent to where the origin is,
+    translates: bool = True  # the rule promises to be indifferent to where the origin is,
     scales: bool = True  # and to what the unit is
     withstands: Callable[[int, int], int] = lambda n, f: f  # how many colluders of n when set to f
     values: tuple[float, ...] = ()  # numbers that the rule's code names: entries, sizes and ratios
     kinds: Sequence[tuple[str, ...]] = KINDS  # of honest messages and of collusion
-    handed: Sequence[tuple[str, ...]] = HANDED  # number types, layouts in memory, orders of arrival
+    forms: Sequence[tuple[str, ...]] = FORMS  # number types, layouts in memory, orders of arrival
     sizes: Sequence[float | None] = SIZES  # of whole numbers for a reader; None for messages of every scale
 
     def plain(self, pairs: Sequence[tuple[int, int]]) -> Space:
         """Return the inputs that are easy to read."""
         widths = (1, 2, 3) if len(self.widths) > 1 else self.widths
-        return replace(self, pairs=pairs, widths=widths, handed=PLAIN, sizes=SIZES[:5])
+        return replace(self, pairs=pairs, widths=widths, forms=PLAIN, sizes=SIZES[:5])
 
     @functools.cached_property
     def options(self) -> tuple[Sequence[Any], ...]:
         """Return what each part of ``RuleDraw`` is one of."""
-        return self.pairs, self.widths, self.handed, self.kinds, self.sizes, range(2**32)
+        return self.pairs, self.widths, self.forms, self.kinds, self.sizes, range(2**32)
 
 
 class RuleDraw(NamedTuple):
@@ -104,7 +104,7 @@ class RuleDraw(NamedTuple):
 
     pair: tuple[int, int]
     p: int
-    handed: tuple[str, ...]  # number type, layout in memory, order of arrival
+    forms: tuple[str, ...]  # number type, layout in memory, order of arrival
     kinds: tuple[str, ...]  # of honest messages and of collusion
     size: float | None  # of plain messages, whole numbers for a reader; None for those of every scale
     seed: int
@@ -172,7 +172,7 @@ def filled(promise: Promise, drawn: RuleDraw, space: Space) -> RuleInputs:
     rng = np.random.default_rng(drawn.seed)
     if promise in RELATIONS:
         return _compared(promise, drawn, space, rng)
-    ((n, f), p), (dtype, layout, arrival) = (drawn.pair, drawn.p), drawn.handed
+    ((n, f), p), (dtype, layout, arrival) = (drawn.pair, drawn.p), drawn.forms
     b = max(0, min(f, space.withstands(n, f)))
     if b > 1 and not drawn.plain and rng.random() < 0.2:
         b = int(rng.integers(1, b + 1))
@@ -217,7 +217,7 @@ def _compared(promise: Promise, drawn: RuleDraw, space: Space, rng: np.random.Ge
     On a line even those of general position may tie, as sums of distances do; so there are two entries at least.
     """
     (n, f), more = drawn.pair, len(space.widths) > 1
-    p, (dtype, layout, _) = max(drawn.p, 2) if more else drawn.p, drawn.handed
+    p, (dtype, layout, _) = max(drawn.p, 2) if more else drawn.p, drawn.forms
     numbers, extra = rng.standard_normal((n, p)).round(6), dict[str, Any]()
     numbers[: max(f, 0)] *= float(rng.choice([1.0, 10.0]))
     if promise.title != "number type":
@@ -250,7 +250,7 @@ def _cloud(drawn: RuleDraw, space: Space, h: int, p: int, rng: np.random.Generat
     """Draw the honest messages (h, p)."""
     general = not drawn.plain and rng.random() < 0.4
     cloud = rng.standard_normal((h, p)) if general else rng.integers(-9, 10, (h, p)).astype(np.float64)
-    if drawn.kinds[0] != "offset" or space.moves:
+    if drawn.kinds[0] != "offset" or space.translates:
         cloud = _CLOUDS[drawn.kinds[0]](cloud, rng)
     cloud = np.rint(np.clip(cloud, -9, 9)) if drawn.plain else cloud * float(rng.choice([1.0, 0.1, 6.7]))
     if space.values and rng.random() < 0.3:

@@ -95,14 +95,14 @@ def _reaches(
     touched: dict[int, Reach] = {}
     for key, other in enumerate(_others(case, recorded, node, terms)):
         played = player.play(recorded, node, other)
-        whole = key >= _REPLAYS
+        is_integer = key >= _REPLAYS
         if failed(played.call) or other_release(recorded.releases, played.releases):
             continue  # a proof ends here, and says so
         for place, (old, new) in enumerate(zip(recorded.releases, played.releases, strict=True)):
             if same_bits(old.value, new.value):
                 continue
-            reach = reach_of(old, old, all_move=terms.unit == "node") if whole else reach_of(old, new)
-            into = touched if whole else units
+            reach = reach_of(old, old, all_move=terms.unit == "node") if is_integer else reach_of(old, new)
+            into = touched if is_integer else units
             into[place] = max(into.get(place, reach), reach)
     return {**touched, **units}
 
@@ -114,6 +114,6 @@ def _others(case: CellContext, recorded: PlayedCall, node: int, terms: PrivacyTe
         rng = stream(case.cell.seed, "played back", _PURPOSE, node, recorded.key, key)
         return np.asarray(case.setup.sample_rows(1, rng)[node])
 
-    places = [key for key in range(6 * _REPLAYS) if terms.relation == "replace" or key % 3][:_REPLAYS]
-    yield from (neighbour_of(recorded.parts[node], draw, place, terms).rows for place in places)
+    keys = [key for key in range(6 * _REPLAYS) if terms.relation == "replace" or key % 3][:_REPLAYS]
+    yield from (neighbour_of(recorded.parts[node], draw, place, terms).rows for place in keys)
     yield from (draw(1000 + key) for key in range(_REPLAYS))

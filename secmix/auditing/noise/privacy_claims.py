@@ -104,7 +104,7 @@ def _number(epsilon: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Bound:
     """A lower bound of epsilon, with what it was got by."""
 
     epsilon: float
@@ -119,7 +119,7 @@ def _of_node(case: CellContext, claim: ClaimSpec, node: int, *, look: bool) -> N
     """Hold a claim against what is proved of one node and, with ``look``, what is seen."""
     bound = noise_bounds(case, claim.terms).get(node)
     proof = _proof(case, bound, claim)
-    seen = _Seen(0.0, 1.0, f"not seen: {_NODES} other nodes were looked at")
+    seen = _Bound(0.0, 1.0, f"not seen: {_NODES} other nodes were looked at")
     if look:
         seen = _seen(case, claim, node, proved=isinstance(proof, Clearance))
     verdict = decide.of_claim(proof, seen.epsilon, claim.epsilon)
@@ -141,8 +141,8 @@ def _of_node(case: CellContext, claim: ClaimSpec, node: int, *, look: bool) -> N
 
 
 def _proof(case: CellContext, bound: NoiseBound | None, claim: ClaimSpec) -> Clearance | Open:
-    if doubts := [*case.observation.unmet_premises, *in_doubt(case)]:
-        return Open("; ".join(doubts))
+    if unmet := [*case.observation.unmet_premises, *in_doubt(case)]:
+        return Open("; ".join(unmet))
     if isinstance(outcome := proof_of(case), Clearance):
         return outcome
     if bound is None:
@@ -165,43 +165,45 @@ def _follows(proof: Clearance | Open, bound: NoiseBound | None) -> str:
     return "; ".join([proof.says, *proof.assumes])
 
 
-def _seen(case: CellContext, claim: ClaimSpec, node: int, *, proved: bool) -> _Seen:
+def _seen(case: CellContext, claim: ClaimSpec, node: int, *, proved: bool) -> _Bound:
     """Return the largest lower bound of two readings; the second is tried where the first leaves the claim open."""
     level = level_shares(case.cell).epsilon / _looks(case)
-    best, missed = _Seen(0.0, 1 - level, ""), []
+    best, missed = _Bound(0.0, 1 - level, ""), []
     for read in (_by_losses, _by_runs):
         try:
-            found = read(case, claim, node, level)
+            reading = read(case, claim, node, level)
         except SecmixError as error:
             missed.append(str(error))
         except Exception as error:  # the protocol's code may raise anything on unusual rows
             missed.append(f"a call ends with {type(error).__name__}")
         else:
-            best = max(found, best, key=lambda seen: seen.epsilon)
+            best = max(reading, best, key=lambda seen: seen.epsilon)
             if proved or best.epsilon > claim.epsilon:
                 break
-    return best if best.method else _Seen(0.0, 1 - level, f"not seen: {'; '.join(missed)}")
+    return best if best.method else _Bound(0.0, 1 - level, f"not seen: {'; '.join(missed)}")
 
 
-def _by_losses(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _Seen:
-    found: LossBound = loss_bound(case, node, claim.terms, level)
-    method = f"privacy losses of {found.calls} calls and their replays on neighbouring data"
+def _by_losses(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _Bound:
+    bound: LossBound = loss_bound(case, node, claim.terms, level)
+    method = f"privacy losses of {bound.calls} calls and their replays on neighbouring data"
     score = "the privacy loss: log p(o | first) / p(o | second) of all outputs o of releases"
-    if found.differs:
-        score = f"whether '{found.differs}' is what the first data set gives, with the outputs that are read"
-    return _Seen(found.epsilon, found.confidence, method, found.pair, found.differs, score)
+    if bound.differs:
+        score = f"whether '{bound.differs}' is what the first data set gives, with the outputs that are read"
+    return _Bound(bound.epsilon, bound.confidence, method, bound.pair, bound.differs, score)
 
 
-def _by_runs(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _Seen:
+def _by_runs(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _Bound:
     bound: LowerBound
     pair, bound = told_apart(case, node, claim.terms, level, least=_RUNS)
     method = f"error rates of the score '{bound.score}' over {bound.runs} runs on each of two data sets, "
     method += f"which show {bound.ceiling:.3g} at most"
     score = f"{bound.score}, learnt on half of {bound.runs} runs: at most {bound.false_positive:.3g} false alarms and "
-    return _Seen(bound.epsilon, bound.confidence, method, pair, "", f"{score}{bound.miss:.3g} misses on the other half")
+    return _Bound(
+        bound.epsilon, bound.confidence, method, pair, "", f"{score}{bound.miss:.3g} misses on the other half"
+    )
 
 
-def _fails(seen: _Seen, bound: NoiseBound | None, proof: Clearance | Open, proved: float | None) -> str:
+def _fails(seen: _Bound, bound: NoiseBound | None, proof: Clearance | Open, proved: float | None) -> str:
     """Say where a claim fails: at a message, at a line, or at what the releases spend together."""
     parts = [f"'{seen.differs}' differs while the outputs of all releases are the same"] if seen.differs else []
     if isinstance(proof, Open) and (bound is None or bound.why_open):
@@ -211,7 +213,7 @@ def _fails(seen: _Seen, bound: NoiseBound | None, proof: Clearance | Open, prove
     return "; ".join(parts) or "messages tell the two data sets apart"
 
 
-def _paste(seen: _Seen) -> str:
+def _paste(seen: _Bound) -> str:
     """Write the two data sets of the node and the score as Python, without numbers that are the same in both."""
     if seen.pair is None:
         return ""

@@ -62,7 +62,7 @@ class _Loss:
     """Privacy loss of one call: its moves (f − f') over the scale, release by release, and what differs beside."""
 
     value: float
-    moves: tuple[Array, ...]
+    shifts: tuple[Array, ...]
     releases: tuple[Release, ...]
     differs: str
 
@@ -120,9 +120,9 @@ class _Reader:
         if not known and not differs:
             raise SecmixError("releases of the two data sets differ in number, kind or shape")
         pairs = list(zip(one.releases, other.releases, strict=True)) if known else []
-        moves = tuple((old.value - new.value) / old.scale for old, new in pairs)
+        shifts = tuple((old.value - new.value) / old.scale for old, new in pairs)
         value = math.inf if differs else sum(_log_ratio(old, new) for old, new in pairs)
-        return _Loss(value, moves, one.releases, differs)
+        return _Loss(value, shifts, one.releases, differs)
 
     def check(self, pair: Pair) -> None:
         """Raise an error where what is read or released depends on more than the data and the outputs before.
@@ -188,14 +188,15 @@ class _Tilt:
     @classmethod
     def of(cls, pilots: Sequence[_Loss], delta: float) -> _Tilt:
         """Choose the move that draws outputs about the loss at which δ is spent."""
-        usual = [loss for loss in pilots if len(loss.moves) == len(pilots[0].moves) and not loss.differs]
+        usual = [loss for loss in pilots if len(loss.shifts) == len(pilots[0].shifts) and not loss.differs]
         if not usual:
             return cls(0.0, (), 0.0, outward=False)
-        moves = [_usual_move(each) for each in zip(*(loss.moves for loss in usual), strict=True)]
+        shifts = [_usual_move(each) for each in zip(*(loss.shifts for loss in usual), strict=True)]
         gauss = [r.noise == "gaussian" for r in usual[0].releases]
-        size = math.sqrt(sum(float((move**2).sum()) for move, is_gauss in zip(moves, gauss, strict=True) if is_gauss))
+        size = math.sqrt(sum(float((move**2).sum()) for move, is_gauss in zip(shifts, gauss, strict=True) if is_gauss))
         directions = tuple(
-            move / size if is_gauss and size > 0 else np.sign(move) for move, is_gauss in zip(moves, gauss, strict=True)
+            move / size if is_gauss and size > 0 else np.sign(move)
+            for move, is_gauss in zip(shifts, gauss, strict=True)
         )
         if size > _FAR_APART:  # usual outputs tell all there is to tell
             return cls(0.0, directions, size, outward=False)
@@ -232,10 +233,10 @@ class _Tilt:
         return float(value.max())
 
 
-def _usual_move(moves: Sequence[Array]) -> Array:
+def _usual_move(shifts: Sequence[Array]) -> Array:
     """Return the mean move of a release over the calls in which it moves: in others another node may take part."""
-    moving = [move for move in moves if move.any()]
-    return np.asarray(np.mean(moving or moves, axis=0))
+    moving = [move for move in shifts if move.any()]
+    return np.asarray(np.mean(moving or shifts, axis=0))
 
 
 def _epsilon(calls: Sequence[_Loss], tilt: _Tilt, delta: float, level: float) -> float:
@@ -305,12 +306,12 @@ def _reach(pilots: Sequence[_Loss]) -> float:
     """Return how much calls tell apart: by how far releases move in all of them, infinite where anything differs."""
     if any(loss.differs for loss in pilots):
         return math.inf
-    moves = [np.mean(each, axis=0) for each in zip(*(loss.moves for loss in pilots), strict=True)]
+    shifts = [np.mean(each, axis=0) for each in zip(*(loss.shifts for loss in pilots), strict=True)]
     noises = [release.noise for release in pilots[0].releases]
     gauss, laplace = (
         [
             float(np.linalg.norm(move, order))
-            for move, noise in zip(map(np.ravel, moves), noises, strict=True)
+            for move, noise in zip(map(np.ravel, shifts), noises, strict=True)
             if noise == of
         ]
         for of, order in (("gaussian", 2), ("laplace", 1))

@@ -152,15 +152,15 @@ def spent_as_configured(job: JobRecording) -> list[RecordedSpending]:
     Variables of a single number pass it without noise and are not counted, so that this is nobody's proof.
     """
     spent = []
-    for each in job.participants:
-        for line in each.filters:
-            if _SPARSE in (line["class"], *line.get("parents", [])) and not each.server:
-                passed = [p for p in each.passages if p["filter"] == line["id"] and p.get("numbers")]
+    for participant in job.participants:
+        for line in participant.filters:
+            if _SPARSE in (line["class"], *line.get("parents", [])) and not participant.server:
+                passed = [p for p in participant.passages if p["filter"] == line["id"] and p.get("numbers")]
                 budgets = [_of_call(line["arguments"], int(p["numbers"])) for p in passed]
                 word = f"the budget of {line['class']} ({', '.join(line['keys'])}), as it counts by itself"
                 rounds = list(range(len(passed)))
-                spent.append(RecordedSpending(each.name, rounds, list(accumulate(budgets)), 0.0, word))
-    return [each for each in spent if each.rounds]
+                spent.append(RecordedSpending(participant.name, rounds, list(accumulate(budgets)), 0.0, word))
+    return [participant for participant in spent if participant.rounds]
 
 
 def _of_call(arguments: Mapping[str, Any], numbers: int) -> float:
@@ -184,13 +184,13 @@ def spending_in_words(spent: RecordedSpending) -> str:
     if not spent.rounds:
         return f"{spent.client}: took part in no round"
     rounds = f"{len(spent.rounds)} round{'s' * (len(spent.rounds) != 1)} ({_numbers(spent.rounds)})"
-    said = f"{spent.client}: took part in {rounds}; epsilon at delta = {spent.delta:g} after them: "
-    said += _numbers([f"{epsilon:.4g}" for epsilon in spent.epsilon])
+    sentence = f"{spent.client}: took part in {rounds}; epsilon at delta = {spent.delta:g} after them: "
+    sentence += _numbers([f"{epsilon:.4g}" for epsilon in spent.epsilon])
     if spent.claimed is not None and spent.total > spent.claimed:
-        said += f", more than the {spent.claimed:g} that is claimed"
-    said += f". On the configuration's word: {spent.word}"
+        sentence += f", more than the {spent.claimed:g} that is claimed"
+    sentence += f". On the configuration's word: {spent.word}"
     beside = f". Sent beside it, without noise that anything was said of: {', '.join(spent.beside)}"
-    return said + beside * bool(spent.beside)
+    return sentence + beside * bool(spent.beside)
 
 
 def _numbers(values: list[Any]) -> str:

@@ -101,15 +101,15 @@ def pair(
     """Return neighbours in which a row, or all rows of a node, are ``one`` or ``two`` (1, 1, d), or a row is more."""
     rows = parts[node]
     if terms.relation == "add-or-remove":
-        said = f"one row more, {words[0]}"
+        description = f"one row more, {words[0]}"
         sides = [rows, np.concatenate([rows, one], axis=1)]
     elif terms.unit == "row":
         sides = [np.concatenate([value, rows[:, 1:]], axis=1) for value in (one, two)]
-        said = f"a row that is {words[0]}, and {words[1]}"
+        description = f"a row that is {words[0]}, and {words[1]}"
     else:
         sides = [np.repeat(value, rows.shape[1], axis=1) for value in (one, two)]
-        said = f"rows that are all {words[0]}, and {words[1]}"
-    return Pair(node, (_with(parts, node, sides[0]), _with(parts, node, sides[1])), f"node {node}: {said}")
+        description = f"rows that are all {words[0]}, and {words[1]}"
+    return Pair(node, (_with(parts, node, sides[0]), _with(parts, node, sides[1])), f"node {node}: {description}")
 
 
 def _with(parts: Sequence[Array], node: int, rows: Array) -> list[Array]:
@@ -133,8 +133,8 @@ def _read(case: CellContext, parts: Sequence[Array], rng: np.random.Generator) -
     channel = Channel()
     deep_copy(case.built).collaborate([part.copy() for part in parts], setup.network, rng, channel=channel)
     view = setup.adversary.observe(channel.transcript, setup.network)
-    heard = [row for row, origin in zip(view.rows, view.origins, strict=True) if origin.line != "held"]
-    return np.concatenate([np.empty(0), *(row.ravel() for row in heard if row.dtype.kind in "fiub")])
+    sent = [row for row, origin in zip(view.rows, view.origins, strict=True) if origin.line != "held"]
+    return np.concatenate([np.empty(0), *(row.ravel() for row in sent if row.dtype.kind in "fiub")])
 
 
 def _suggested(outputs: tuple[Array, Array], delta: float) -> float:

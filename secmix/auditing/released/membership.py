@@ -67,28 +67,28 @@ def _unlike_first(setup: Setup) -> list[int]:
     return [nodes[0] for nodes in alike.values()] + [node for nodes in alike.values() for node in nodes[1:]]
 
 
-def _finding(case: CellContext, node: int, found: Membership) -> Finding:
-    often = f"in {found.value:.0%} (at least {found.low:.0%}) of the runs the result tells that its row farthest out"
+def _finding(case: CellContext, node: int, tested: Membership) -> Finding:
+    often = f"in {tested.value:.0%} (at least {tested.low:.0%}) of the runs the result tells that its row farthest out"
     return Finding(
         **case.about(node),
         evidence=NAME,
         view="cumulative",
         target="row",
         method="likelihood ratio of released numbers with the row and without it, fitted on half of the runs",
-        value=found.value,
-        unit=f"true-positive rate at a false-positive rate of {found.rate:.0%}",
-        low=found.low,
-        high=found.high,
+        value=tested.value,
+        unit=f"true-positive rate at a false-positive rate of {tested.rate:.0%}",
+        low=tested.low,
+        high=tested.high,
         kind="lower bound",
         status="resolved",
         normalised_leakage=0.0,
         normalised_low=0.0,
         normalised_high=1.0,
-        confidence=found.confidence,
+        confidence=tested.confidence,
         notes=[
-            f"{often} is among the data, with {found.rate:.0%} false alarms",
-            f"counted on {found.runs} runs with the row and as many without it; fitted on as many again",
-            f"noise that kept an epsilon below {found.epsilon():.2g} (one row exchanged, delta = 0) would exclude it",
+            f"{often} is among the data, with {tested.rate:.0%} false alarms",
+            f"counted on {tested.runs} runs with the row and as many without it; fitted on as many again",
+            f"noise that kept an epsilon below {tested.epsilon():.2g} (one row exchanged, delta = 0) would exclude it",
         ],
     )
 

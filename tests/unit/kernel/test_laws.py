@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from secmix.kernel.arrays import array_of, followed
-from secmix.kernel.numbers import Number, cast, centred, combined, function, whole
+from secmix.kernel.numbers import Number, as_integer, cast, centred, combined, function
 from secmix.kernel.state import DRAWS, INF, Trace, following, is_multiple
 
 _NODES = 2
@@ -398,7 +398,7 @@ def test_the_sign_of_a_sum_of_zeros_is_that_of_both() -> None:
 
 _OF_FLOATS: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
     (lambda x, y, c: cast(x, np.dtype(float)), lambda x, y, c: float(x)),
-    (lambda x, y, c: whole(x), lambda x, y, c: int(x)),
+    (lambda x, y, c: as_integer(x), lambda x, y, c: int(x)),
     (lambda x, y, c: round(x), lambda x, y, c: round(x)),
     *[
         (f, f)
@@ -474,7 +474,7 @@ def test_a_modulus_beyond_53_bits_is_exact_once_words_are_whole() -> None:
     trace = Trace()
     with following(trace):
         mask = Number(5.0, {trace.variable("draw", -1, 5.0, 1.0, range=prime): 1}, INF, DRAWS, 1.0)
-        word = whole(mask % float(prime) + 3.0 * mask % float(prime))
+        word = as_integer(mask % float(prime) + 3.0 * mask % float(prime))
         assert (factor * word).modulus == factor * prime
         assert (factor * word % prime).modulus == prime
 

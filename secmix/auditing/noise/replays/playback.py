@@ -186,22 +186,22 @@ def _unlike(session: Session, first: PlayedCall, recorded: PlayedCall) -> str:
     return ""
 
 
-def replay(session: Session, recorded: PlayedCall, node: int, found: NodeReplays) -> None:
+def replay(session: Session, recorded: PlayedCall, node: int, of_node: NodeReplays) -> None:
     """Play one call back with other data at one node, and note what changes."""
     other = session.neighbour(recorded, node, recorded.key)
     played = session.player.play(recorded, node, other.rows)
-    found.replays += 1
-    found.why_open = _changed(session, recorded, played, node, other)
-    if found.why_open:
+    of_node.replays += 1
+    of_node.why_open = _changed(session, recorded, played, node, other)
+    if of_node.why_open:
         return
     for place, (old, new) in enumerate(zip(recorded.releases, played.releases, strict=True)):
         if not same_bits(old.value, new.value):
             reach = reach_of(old, new)
-            so_far = found.reaches[other.relation]
+            so_far = of_node.reaches[other.relation]
             so_far[place] = max(so_far.get(place, reach), reach)
-    if not found.differs and places_of(found):
+    if not of_node.differs and places_of(of_node):
         control = session.player.play(recorded, node, other.rows, back=False)
-        found.differs = bool(failed(control.call) or other_message(recorded.call, control.call, node))
+        of_node.differs = bool(failed(control.call) or other_message(recorded.call, control.call, node))
 
 
 def _changed(session: Session, recorded: PlayedCall, played: PlayedCall, node: int, other: Neighbour) -> str:
@@ -222,13 +222,13 @@ def _conclude(session: Session, first: PlayedCall, why: str) -> None:
     """Add to each node why it is open in any case, and releases that its replays may have missed."""
     attributed = set().union(*session.reached.values(), *(places_of(replays) for replays in session.nodes.values()))
     nobodys = set(range(len(first.releases))) - attributed  # these may be anybody's
-    for node, found in session.nodes.items():
+    for node, of_node in session.nodes.items():
         if why:
-            found.why_open = why
-        elif not found.why_open and not found.differs:
-            found.why_open = unmoved(node)
-        for place in (session.reached.get(node, set()) | nobodys) - places_of(found):
-            found.reaches["replace"][place] = _like_others(session, first, found, place)
+            of_node.why_open = why
+        elif not of_node.why_open and not of_node.differs:
+            of_node.why_open = unmoved(node)
+        for place in (session.reached.get(node, set()) | nobodys) - places_of(of_node):
+            of_node.reaches["replace"][place] = _like_others(session, first, of_node, place)
 
 
 def unmoved(node: int) -> str:
@@ -244,9 +244,9 @@ def places_of(replays: NodeReplays) -> set[int]:
     return {place for reaches in replays.reaches.values() for place in reaches}
 
 
-def _like_others(session: Session, first: PlayedCall, found: NodeReplays, place: int) -> Reach:
+def _like_others(session: Session, first: PlayedCall, of_node: NodeReplays, place: int) -> Reach:
     """Bound how far a release moves that no replay of a unit moved, by those of the same line and its own clip."""
     release = first.releases[place]
-    same = [k for k in found.reaches["replace"] if first.releases[k].place == release.place]
+    same = [k for k in of_node.reaches["replace"] if first.releases[k].place == release.place]
     alone = reach_of(release, release, all_move=session.terms.unit == "node")
-    return max([alone, *(found.reaches["replace"][k] for k in same)])
+    return max([alone, *(of_node.reaches["replace"][k] for k in same)])

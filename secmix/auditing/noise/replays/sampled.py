@@ -89,16 +89,16 @@ def play_back_sampled(setup: CollaborationSetup, built: Any, seed: int, terms: P
     why = why or next(filter(None, (_uneven(calls, line, terms) for line in lines.values())), "")
     worst = [line for line in lines.values() for _ in line.rounds for _ in range(max(line.times, default=1))]
     rounds = len(set().union(*(line.rounds for line in lines.values())))
-    for node, found in session.nodes.items():
-        found.why_open = found.why_open or why or ("" if found.differs else unmoved(node))
-        found.sampled = (
+    for node, of_node in session.nodes.items():
+        of_node.why_open = of_node.why_open or why or ("" if of_node.differs else unmoved(node))
+        of_node.sampled = (
             f"who takes part is drawn apart from the noise: a node is counted in all rounds with releases ({rounds}, "
             f"as seen in {len(calls)} calls), and amplification by sampling is not credited: nothing proves that the "
             "sample is secret and drawn afresh"
         )
         for k, line in enumerate(worst):
             for relation, reach in line.reaches.items():
-                found.reaches[relation][k] = reach
+                of_node.reaches[relation][k] = reach
     return Playback(tuple(line.of for line in worst) or first.releases, session.nodes, session.player.calls, why)
 
 
@@ -112,12 +112,12 @@ def _played(session: Session, first: PlayedCall, calls: list[_SampledCall]) -> s
         if why := known_noise(recorded, player.root(key)) or _changed_with_noise(session, recorded):
             return why
         call = _SampledCall(recorded, session.reached_in(recorded))
-        for node, found in session.nodes.items():
-            if not found.why_open:
-                moved = NodeReplays(differs=found.differs)
+        for node, of_node in session.nodes.items():
+            if not of_node.why_open:
+                moved = NodeReplays(differs=of_node.differs)
                 replay(session, recorded, node, moved)
-                found.replays, found.differs = found.replays + 1, moved.differs
-                found.why_open = moved.why_open
+                of_node.replays, of_node.differs = of_node.replays + 1, moved.differs
+                of_node.why_open = moved.why_open
                 call.note(node, moved)
         calls.append(call)
     return ""

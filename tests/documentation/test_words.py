@@ -1,0 +1,60 @@
+"""Names are the field's words: private ones name nothing, or a reason is given here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import secmix
+
+PACKAGE = Path(secmix.__file__).parent
+PRIVATE = frozenset(
+    """
+    beginning clue company corners counting course deal dealt doubts exposed exposing faint fresh handed heard heavy
+    held in_short keeping kept law light lives logged mine moves noticed pushed said sayings score service settled
+    sound spared stand stands tape taped tell ties told turn understood whereabouts whole witness
+    """.split()  # noqa: SIM905
+)
+CLASSES = frozenset("Bench Carrying Case Eyes Given Look Mixed Ready Roles Seen Shown".split())  # noqa: SIM905
+REASONS = {
+    "deal": "a dealer deals shares (Shamir 1979)",
+    "dealt": "a dealer deals shares (Shamir 1979)",
+    "exposed": "a node is exposed to a coalition",
+    "fresh": "fresh randomness, as cryptographers say",
+    "heard": "lines that an eavesdropper hears",
+    "held": "messages that a node holds",
+    "kept": "what a selection keeps, as the rules' papers say of machines",
+    "law": "the probability law of draws",
+    "score": "the score of a critic, and of a test of membership",
+    "turn": "the outcome of a branch in a trace",
+    "witness": "a witness that a number is composite (Miller 1976, Rabin 1980)",
+}
+
+
+def named(file: Path) -> Iterator[tuple[str, int]]:
+    """Yield each name that a file gives to a variable, parameter, attribute, function or class, with its line."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+
+
+def test_nothing_is_named_by_a_private_word() -> None:
+    private = PRIVATE - REASONS.keys()
+    assert not [
+        f"{file.relative_to(PACKAGE)}, line {line}: {name}"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for name, line in named(file)
+        if not name.isupper() and (name.strip("_").casefold() in private or name.strip("_") in CLASSES)
+    ]
+
+
+def test_each_reason_is_of_a_word_that_is_used() -> None:
+    used = {name.strip("_").casefold() for file in PACKAGE.rglob("*.py") for name, _ in named(file)}
+    assert not REASONS.keys() - used
