@@ -18,7 +18,7 @@ import tomli_w
 from secmix._base.files import read_regular
 from secmix.cli.network_file import read_network
 from secmix.cli.offered import with_all_sums, without_what_fails
-from secmix.data.delimited import Table, decoded, number, read_table
+from secmix.data.delimited import DelimitedTable, decoded, number, read_table
 from secmix.errors import DataError, SecmixError, one_line, shown
 
 _NODES = 5  # of the example's network
@@ -189,7 +189,7 @@ def _delimiter(text: str) -> str:
     return max(candidates, key=lambda sign: candidates[sign]) if candidates else ","
 
 
-def _table(path: Path, delimiter: str, encoding: str | None) -> tuple[Table, bool | None]:
+def _table(path: Path, delimiter: str, encoding: str | None) -> tuple[DelimitedTable, bool | None]:
     """Return the fields, and whether the first line names columns, where that must be said."""
     try:
         return read_table(path, delimiter, None, encoding), None
@@ -204,7 +204,7 @@ def _table(path: Path, delimiter: str, encoding: str | None) -> tuple[Table, boo
     return (bare, False) if alike else (read_table(path, delimiter, True, encoding), True)
 
 
-def _decimal(table: Table, delimiter: str) -> str:
+def _decimal(table: DelimitedTable, delimiter: str) -> str:
     if delimiter == ",":
         return "."
     fields = [field for row in table.rows[:_LINES] for field in row]

@@ -48,7 +48,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
-class Table:
+class DelimitedTable:
     """A delimited file in its fields."""
 
     names: tuple[str, ...]  # of the columns: those of the first line, or "column 1" and so on
@@ -151,7 +151,7 @@ def csv(
 
 def read_table(
     path: str | Path, delimiter: str = ",", header: bool | None = None, encoding: str | None = None
-) -> Table:
+) -> DelimitedTable:
     """Split a delimited file into its fields; a line of names is found where ``header`` does not say.
 
     Raises DataError if the file cannot be read, or its lines have not as many fields each.
@@ -175,7 +175,7 @@ def read_table(
         header and any(_looks_like_number(field) for field in rows[0]) and not any(name[:1].isdigit() for name in first)
     )
     names = [name if header and name else f"column {j}" for j, name in enumerate(first, 1)]
-    table = Table(tuple(names), rows, header, sure)
+    table = DelimitedTable(tuple(names), rows, header, sure)
     for j, name in enumerate(names):
         if name in names[:j]:
             raise DataError(f"the first line of '{path}' names {table.called(j)} twice; rename one")
@@ -204,7 +204,7 @@ def number(field: str, decimal: str = ".", marks: set[str] | frozenset[str] = fr
 
 
 def _used_columns(
-    table: Table,
+    table: DelimitedTable,
     path: str | Path,
     columns: Sequence[str] | None,
     drop: Sequence[str],
@@ -229,7 +229,7 @@ def _used_columns(
     return used
 
 
-def _groups(table: Table, path: str | Path, group: str, used: NDArray[np.bool_]) -> tuple[str, ...]:
+def _groups(table: DelimitedTable, path: str | Path, group: str, used: NDArray[np.bool_]) -> tuple[str, ...]:
     """Read the group of each row that is used."""
     j = table.place(group)
     assert j is not None  # looked for with the columns to drop
