@@ -299,3 +299,19 @@ def test_tables_are_compared_and_explained_as_numbers_are() -> None:
     assert "'masked' in round 0 is made otherwise" in other_frames(traced(Told()), traced(Told(3.0), 1))
     assert not not_explained(traced(Told()))
     assert "note it with hold" in not_explained(traced(Told(holds=False)))
+
+
+def test_variables_of_a_table_are_those_of_its_numbers(trace: Trace) -> None:
+    x = vectors(trace, (2, 4, 3))
+    for array in (x, x[1:], x + x[[1, 0]], x[:, 2:]):
+        assert array.table is not None
+        assert {*variables_of(array).tolist()} == {*variables_of(by_number(array)).tolist()}
+
+
+@pytest.mark.parametrize(
+    "factors", [np.arange(1.0, 4.0), np.array([1.0, np.inf])[:, None], np.zeros(1), np.ones(3, int)]
+)
+def test_factors_that_differ_by_entry_or_are_none_multiply_numbers(factors: np.ndarray, trace: Trace) -> None:
+    x = vectors(trace, (2, 2, 3))
+    with np.errstate(all="ignore"):
+        assert not isinstance(product := x * factors, Followed) or product.table is None
