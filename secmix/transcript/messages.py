@@ -22,24 +22,24 @@ from secmix.errors import SecmixError
 @dataclass
 class _MemoryLimit:
     left: float
-    message: str
+    error: SecmixError
 
 
 _LIMIT: ContextVar[_MemoryLimit | None] = ContextVar("room for messages", default=None)
 
 
 @contextmanager
-def at_most(nbytes: float, message: str) -> Iterator[None]:
-    """Limit the messages of all transcripts together to ``nbytes`` meanwhile; beyond it, raise ``message``.
+def at_most(nbytes: float, error: SecmixError) -> Iterator[None]:
+    """Limit the messages of all transcripts together to ``nbytes`` meanwhile; beyond it, raise ``error``.
 
     >>> from secmix.transcript import Channel
-    >>> with at_most(10, "too much"):
+    >>> with at_most(10, SecmixError("too much")):
     ...     Channel().send(0, [0], [1], "rows", np.zeros((1, 1, 2)))
     Traceback (most recent call last):
     ...
     secmix.errors.SecmixError: too much
     """
-    token = _LIMIT.set(_MemoryLimit(nbytes, message))
+    token = _LIMIT.set(_MemoryLimit(nbytes, error))
     try:
         yield
     finally:
@@ -112,7 +112,7 @@ class Transcript:
         if (limit := _LIMIT.get()) is not None:
             limit.left -= block.payload.nbytes
             if limit.left < 0:
-                raise SecmixError(limit.message)
+                raise limit.error
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)

@@ -98,7 +98,8 @@ def _model(case: CellContext) -> _Model | None:
 def _probed(cell: Scenario, setup: SumSetup) -> LeakedSubspace:
     protocol = deep_copy(setup.protocol)
     rounds = 2 if SumTraits.of(protocol).reuses_masks else 1
-    with at_most(cell.message_limit * 2**20, "the messages of the trial take more than memory_limit leaves for them"):
+    too_large = SecmixError("the messages of the trial take more than memory_limit leaves for them")
+    with at_most(cell.message_limit * 2**20, too_large):
         return leaked_subspace(protocol, setup.network, setup.adversary, rounds=rounds)
 
 

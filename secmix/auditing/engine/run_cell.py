@@ -170,11 +170,9 @@ def _weighed(cell: Scenario, setup: SumSetup | CollaborationSetup) -> SumSetup |
 
 def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
     """Run once, in small, and return the messages that a sum sends in an iteration; 0 of other protocols."""
-    setup = replace(
-        setup, protocol=deep_copy(setup.protocol)
-    )  # an object that keeps state must start anew in the audit
+    setup = replace(setup, protocol=deep_copy(setup.protocol))  # what keeps state must start anew in the audit
     if isinstance(setup, CollaborationSetup):
-        too_large = (
+        too_large = SecmixError(
             f"the messages of one run take more than the {cell.message_limit:.1f} MiB that memory_limit = "
             f"{cell.memory_limit} leaves for them; raise memory_limit, or use fewer nodes or rows"
         )

@@ -48,10 +48,7 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
     of_residues = SumTraits.of(setup.protocol).modulus is not None
     message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
     sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
-    try:
-        with at_most(limit if of_residues else limit / (1 + probes), f"{message}; {remedy}"):
-            run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
-    except SecmixError as error:
-        raise TooLong(str(error)) if str(error).startswith(message) else error from None
+    with at_most(limit if of_residues else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
+        run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
     fit = sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
     return "" if fit else f"{message}: they are not read as linear functions of masks"
