@@ -64,7 +64,7 @@ def check_memory(cell: Scenario, setup: SumSetup) -> None:
     Raises DataError if they do not, with the settings that would do.
     """
     fewest = _fewest(cell, setup)
-    if fewest * _of_a_run(_numbers_summed(cell, setup, setup.rows.shape[1])) <= _share(cell) * cell.memory_limit:
+    if _fit(cell, setup, fewest):
         return
     error = DataError(f"[data] with {_beyond(cell, setup, fewest)}")
     error.key = ("data", "features")
@@ -77,7 +77,7 @@ def too_wide(cell: Scenario, setup: SumSetup) -> str:
     Exact evidence reads off these few, in all entries, how messages are made of inputs and masks, which does not depend
     on how many runs there are. The law of masks and data takes many; it stays open, and nobody is cleared.
     """
-    if FEWEST_RUNS * _of_a_run(_numbers_summed(cell, setup, setup.rows.shape[1])) <= _share(cell) * cell.memory_limit:
+    if _fit(cell, setup, FEWEST_RUNS):
         return ""
     return f"{SHOWN_BY_FEW}: with {_beyond(cell, setup, FEWEST_RUNS)}"
 
@@ -107,6 +107,11 @@ def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[
 
 def _fewest(cell: Scenario, setup: SumSetup) -> int:
     return _FEW_RUNS if is_exact(cell, setup) else FEWEST_RUNS
+
+
+def _fit(cell: Scenario, setup: SumSetup, runs: int) -> bool:
+    """Check whether what so many runs sum fits into what messages leave of ``memory_limit``."""
+    return runs * _of_a_run(_numbers_summed(cell, setup, setup.rows.shape[1])) <= _share(cell) * cell.memory_limit
 
 
 def _share(cell: Scenario) -> float:

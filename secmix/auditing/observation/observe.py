@@ -298,9 +298,8 @@ def _block(
     elif first and runs < _ENOUGH:
         more = _masks_of_more_runs(cell, setup, averagings.values())
         unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more])
-    for t, ended in (
-        probes.items() if not setup.too_wide else ()
-    ):  # of few runs nothing is cleared; runs without probes have the message schedule of runs with probes
+    # Runs without probes have the message schedule of runs with probes. Of few runs nothing is cleared.
+    for t, ended in probes.items() if not wide else ():
         doubt = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
         unread += [doubt] if doubt and doubt not in unread else []
     if any(without_average(ended).all() for ended in averages.values()):
