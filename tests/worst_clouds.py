@@ -1,4 +1,4 @@
-"""How close to its proven constant the geometric median can be brought, by a search over honest messages too."""
+"""Search for clouds that bring the geometric median close to its proven constant, over honest messages too."""
 
 from __future__ import annotations
 

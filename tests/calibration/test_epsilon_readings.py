@@ -62,7 +62,7 @@ def test_a_reading_of_a_proved_family_exceeds_the_truth_no_more_often_than_it_sa
 @pytest.mark.build
 @pytest.mark.parametrize("name", QUICK)
 def test_a_reading_comes_near_the_truth_or_near_its_ceiling(name: str) -> None:
-    """What a reading of any mechanism can give at all is worked out from the mechanism's own curve."""
+    """A reading of any mechanism has a ceiling, worked out from the mechanism's own curve."""
     pytest.importorskip("dp_accounting")
     found, (least, of_family) = medians(MECHANISMS[name], draws=11, seed=47), MECHANISMS[name].asked
     assert found["any"] >= least * found["truth"], found

@@ -172,7 +172,7 @@ def test_exact_evidence_makes_no_more_blocks_than_it_needs(monkeypatch: pytest.M
 
 
 def test_iterations_with_the_same_coefficients_share_what_follows_from_them() -> None:
-    """What follows from equal coefficients is equal; of a schedule with coins every iteration has its own."""
+    """Equal coefficients have equal subspaces and views; of a schedule with coins every iteration has its own."""
     shared, own = (_subspaces(PDMM(sigma=100.0, schedule=schedule)) for schedule in ("coloured", "asynchronous"))
     assert len({id(each) for each in shared}) == 1
     assert len({id(each) for each in own}) == len(own)

@@ -1,4 +1,4 @@
-"""What became of the arrays that clients sent: passed on to others as they were, averaged, or released at the end."""
+"""Arrays that clients sent: passed on to others as they were, averaged, or released at the end."""
 
 from __future__ import annotations
 
