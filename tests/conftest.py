@@ -8,10 +8,12 @@ counterexample that they find becomes an ``@example`` or a test of its own.
 from __future__ import annotations
 
 import os
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.constants_ast import Constants
@@ -48,6 +50,13 @@ def _same_in_every_run() -> Iterator[None]:
         if SAME_IN_EVERY_RUN:
             patch.setattr("hypothesis.internal.conjecture.providers._get_local_constants", Constants)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _global_generators() -> None:
+    """Seed the generators of the process: libraries under test, such as NVFlare's filters, draw from them."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
 
 
 @pytest.fixture(scope="session")

@@ -48,13 +48,13 @@ def seen(privacy_filter, first, second, of=np.concatenate, runs=RUNS):
     return epsilon_lower_bound(mechanism, (first, second), runs=runs).epsilon
 
 
-def accounted(privacy_filter, numbers):
+def accounted(privacy_filter, numbers, single=0):
     """Return epsilon of one call by the account of a recorded job."""
     line = {
         "id": "job-0", "class": type(privacy_filter).__name__, "parents": [], "chain": "task_result",
         "keys": ["train/out"], "source": "job", "arguments": _arguments(privacy_filter),
     }  # fmt: skip
-    passage = {"filter": "job-0", "numbers": numbers}
+    passage = {"filter": "job-0", "numbers": numbers, "single": single}
     (spent,) = spent_as_configured(
         JobRecording("server", ("a",), (Participant("a", False, True, "", (line,), (passage,), True),), (), ())
     )
@@ -67,6 +67,8 @@ def test_the_account_of_a_recorded_job_is_that_of_the_filter_itself(numbers):
     if budget is None:
         pytest.skip("this NVFlare has no accountant")
     assert accounted(SVTPrivacy(), numbers) == pytest.approx(budget["epsilon_total"])
+    beside_one = filtered(SVTPrivacy(), {"w": np.ones(numbers), "batches": 1.0}).get_meta_prop("svt_privacy_budget")
+    assert accounted(SVTPrivacy(), numbers, single=1) == pytest.approx(beside_one["epsilon_total"])
 
 
 def test_the_sparse_vector_technique_spends_more_than_its_epsilon_and_less_than_it_counts():
@@ -85,7 +87,7 @@ def test_few_numbers_keep_what_is_counted_for_them():
 def test_a_variable_of_one_number_passes_the_sparse_vector_technique_bare():
     """As the count of batches of a batch normalisation does, whatever epsilon is configured."""
     one, two = ({"w": np.ones(10), "batches": float(count)} for count in (4, 5))
-    assert accounted(SVTPrivacy(), 11) == pytest.approx(0.3)
+    assert accounted(SVTPrivacy(), 10, single=1) == pytest.approx(0.3)
     assert seen(SVTPrivacy(), one, two) > 4.0
 
 

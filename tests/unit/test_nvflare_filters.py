@@ -150,6 +150,15 @@ def test_a_variable_of_one_number_is_no_array(control, tmp_path):
     assert ("seen" in left[0]["DXO"]["data"]) == (not isinstance(control, ExcludeVars))
 
 
+def test_the_fraction_of_the_sparse_vector_technique_is_of_all_variables(tmp_path):
+    """Of 20 numbers in an array and a single one half is 11; by this seed all of them are in the array."""
+    np.random.seed(229)  # noqa: NPY002 NVFlare draws so
+    message = a_model(layer=np.random.default_rng(0).standard_normal((4, 5)), seen=np.array(1000.0))
+    left, found = run(tmp_path, {"train/out": [RIGHT["svt"]()]}, messages=[message])
+    assert np.count_nonzero(left[0]["DXO"]["data"]["layer"]) == 11
+    assert the_control(found).outcome == "in force"
+
+
 def test_a_model_that_leaves_by_another_task_is_let_through(tmp_path):
     messages = [a_model(0), a_model(0)]
     _, found = run(tmp_path, {"train/out": [SVTPrivacy()]}, tasks=["train", "submit_model"], messages=messages)

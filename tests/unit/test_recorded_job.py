@@ -209,9 +209,9 @@ FILTER = {
     "keys": ["train/out"], "source": "job", "arguments": {"fraction": 0.1},
 }  # fmt: skip
 PASSAGE = {
-    "is": "passage", "filter": "job-0", "key": "train/out", "changed": True, "numbers": 6, "nonzero": [6, 1],
-    "moved": 6, "same": 0, "largest": 1.0, "removed": [], "left": ["weights/w"], "sealed": 0, "steps": 1.0,
-    "claims": [], "withheld": {},
+    "is": "passage", "filter": "job-0", "key": "train/out", "changed": True, "numbers": 6, "single": 0,
+    "nonzero": [6, 1], "moved": 6, "same": 0, "largest": 1.0, "removed": [], "left": ["weights/w"],
+    "sealed": 0, "steps": 1.0, "claims": [], "withheld": {},
 }  # fmt: skip
 
 

@@ -105,8 +105,9 @@ def a_job() -> JobRecording:
     svt = {"id": "job-0", "class": "SVTPrivacy", "parents": [], "chain": "task_result", "keys": ["train/out"]}
     svt |= {"source": "job", "arguments": {"fraction": 0.1, "epsilon": 0.1, "noise_var": 0.1, "gamma": 1e-5}}
     passage = {
-        "filter": "job-0", "key": "train/out", "changed": True, "numbers": 995, "nonzero": [995, 90], "moved": 995,
-        "same": 0, "largest": 1e-5, "removed": [], "left": [], "sealed": 0, "steps": 1.0, "claims": [], "withheld": {},
+        "filter": "job-0", "key": "train/out", "changed": True, "numbers": 995, "single": 0,
+        "nonzero": [995, 90], "moved": 995, "same": 0,
+        "largest": 1e-5, "removed": [], "left": [], "sealed": 0, "steps": 1.0, "claims": [], "withheld": {},
     }  # fmt: skip
     draw = np.random.default_rng(0)
     messages = []

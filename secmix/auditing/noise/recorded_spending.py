@@ -149,14 +149,14 @@ def spent_as_configured(job: JobRecording) -> list[RecordedSpending]:
     """Return what each client of a job spent by the sparse vector technique of NVFlare, as its own accountant counts.
 
     A call spends ``epsilon`` on which numbers are sent, and on these ``epsilon_release`` or ``noise_var`` each.
-    Variables of a single number pass it without noise and are not counted, so that this is nobody's proof.
+    Variables of a single number count among those it chooses from and pass it without noise: this is nobody's proof.
     """
     spent = []
     for participant in job.participants:
         for line in participant.filters:
             if _SPARSE in (line["class"], *line.get("parents", [])) and not participant.server:
                 passed = [p for p in participant.passages if p["filter"] == line["id"] and p.get("numbers")]
-                budgets = [_of_call(line["arguments"], int(p["numbers"])) for p in passed]
+                budgets = [_of_call(line["arguments"], int(p["numbers"] + p["single"])) for p in passed]
                 word = f"the budget of {line['class']} ({', '.join(line['keys'])}), as it counts by itself"
                 rounds = list(range(len(passed)))
                 spent.append(RecordedSpending(participant.name, rounds, list(accumulate(budgets)), 0.0, word))

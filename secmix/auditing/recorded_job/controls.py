@@ -171,7 +171,9 @@ def _svt(arguments: Mapping[str, Any], read: Passages) -> tuple[Outcome, str]:
     for call in read:
         if call["nonzero"][0] and not call["changed"]:
             return "violated", f"a message of {call['numbers']} numbers ({call['key']}) passed it unchanged"
-        if call["nonzero"][1] > math.ceil(fraction * call["numbers"]) or call["same"] > _BY_CHANCE * call["numbers"]:
+        # It counts variables of a single number too, which it lets pass.
+        most = math.ceil(fraction * (call["numbers"] + call["single"]))
+        if call["nonzero"][1] > most or call["same"] > _BY_CHANCE * call["numbers"]:
             return "violated", (
                 f"of {call['numbers']} numbers {call['nonzero'][1]} passed and {call['same']} of them without noise; "
                 f"its fraction is {fraction:g} ({call['key']})"

@@ -27,7 +27,8 @@ def snapshot(shareable: Mapping[str, Any]) -> Contents:
 def change(before: Contents, after: Contents) -> dict[str, Any]:
     """Compare the arrays and numbers of a message before and behind a filter.
 
-    The result: ``changed``; ``numbers`` of arrays before, ``nonzero`` of them before and behind, how many ``moved``,
+    The result: ``changed``; ``numbers`` of arrays before, how many variables are ``single`` numbers beside them,
+    ``nonzero`` of the arrays' numbers before and behind, how many ``moved``,
     and how many of those that are not zero behind are the ``same`` as before; the ``largest`` magnitude behind; which
     variables it ``removed`` and which are ``left``; how many became opaque (``sealed``); the ``steps`` the message
     tells; the filters that the message newly ``claims``; hashes of the arrays that were ``withheld``.
@@ -40,6 +41,7 @@ def change(before: Contents, after: Contents) -> dict[str, Any]:
     return {
         "changed": bool(moved or set(old) != set(new) or singles_differ or _sealed(old, new)),
         "numbers": sum(part.numbers.size for part in before.arrays if not part.opaque),
+        "single": len(_single_variables(before)),
         "nonzero": [_nonzero(before), _nonzero(after)],
         "moved": moved,
         "same": same,
@@ -54,9 +56,13 @@ def change(before: Contents, after: Contents) -> dict[str, Any]:
 
 
 def _names(message: Contents) -> set[str]:
-    """Return the paths of all variables: of arrays, and of single numbers that are not about the message itself."""
-    single = {path for path in message.singles if "meta" not in path.split("/")}
-    return {part.path for part in message.arrays} | single
+    """Return the paths of all variables: of arrays, and of single numbers."""
+    return {part.path for part in message.arrays} | _single_variables(message)
+
+
+def _single_variables(message: Contents) -> set[str]:
+    """Return the paths of single numbers that are not about the message itself."""
+    return {path for path in message.singles if "meta" not in path.split("/")}
 
 
 def digest(numbers: NDArray[Any]) -> str:

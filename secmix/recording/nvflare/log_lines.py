@@ -110,9 +110,10 @@ _FORMS: dict[str, dict[str, _Check]] = {
         **{"shapes": _by_name(_list_of(_count)), "opaque": _TEXTS, "history": _TEXTS},
     },
     "passage": {
-        **{"filter": _text, "key": _text, "changed": _truth, "numbers": _count, "nonzero": _list_of(_count, 2)},
-        **{"moved": _count, "same": _count, "largest": _magnitude, "removed": _TEXTS, "left": _TEXTS},
-        **{"sealed": _count, "steps": _magnitude, "claims": _TEXTS, "withheld": _by_name(_text)},
+        **{"filter": _text, "key": _text, "changed": _truth, "numbers": _count, "single": _count},
+        **{"nonzero": _list_of(_count, 2), "moved": _count, "same": _count, "largest": _magnitude},
+        **{"removed": _TEXTS, "left": _TEXTS, "sealed": _count, "steps": _magnitude, "claims": _TEXTS},
+        **{"withheld": _by_name(_text)},
     },
     "end": {},
 }
