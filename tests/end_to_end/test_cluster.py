@@ -49,7 +49,8 @@ def test_a_cluster_gives_the_same_report_even_if_a_worker_dies(cluster, tmp_path
     assert died.to_dict() == expected.to_dict()
 
 
-def test_no_scheduler_there() -> None:
+def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secmix.auditing.engine.run_cells._ANSWERS_WITHIN", "1s")
     with pytest.raises(SecmixError, match="no Dask scheduler answers at"):
         secmix.audit(SCENARIO, scheduler="tcp://127.0.0.1:1")
 

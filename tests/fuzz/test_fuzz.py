@@ -1,6 +1,6 @@
 """Mutated scenarios end in a verdict or in one clear line, soon, and leave nothing half-made behind.
 
-300 of them in a normal run. By hand, as many as you like: ``SECMIX_FUZZ=10000 pytest tests/fuzz``.
+200 of them in a normal run. By hand, as many as you like: ``SECMIX_FUZZ=10000 pytest tests/fuzz``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from secmix.errors import UNSEEN
 
 pytestmark = pytest.mark.build
 
-CASES = int(os.environ.get("SECMIX_FUZZ", "300"))
+CASES = int(os.environ.get("SECMIX_FUZZ", "200"))
 BATCH = 25
 LIMIT = 60.0  # seconds of the processor: a machine that others keep busy is no fault of ours
 WAIT = 300.0  # seconds on the clock: who waits for a pipe uses none of the processor

@@ -104,7 +104,7 @@ def test_the_server_is_never_cleared_and_the_report_says_what_masks_do_not_cover
             "policy": {"max_normalised_leakage": 0.1},
         },
         protocols={"SecAgg+": made(**{"num-server-rounds": 1})},
-        adversaries={"server": CuriousServer(), "client": HonestButCurious([1]), "outsider": Eavesdropper()},
+        adversaries={"server": CuriousServer(), "client": HonestButCurious([1])},
     )
     cells = {cell.adversary: cell for cell in report.cells}
     assert "masked or encrypted, and opaque to this adversary" in cells["server"].nodes[0].why

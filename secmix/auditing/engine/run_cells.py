@@ -28,6 +28,8 @@ from secmix.auditing.setup import PreparedData, ReadyParts
 from secmix.errors import NotConverged, SecmixError, cause, shown
 from secmix.scenario import Scenario
 
+_ANSWERS_WITHIN = "10s"  # or there is no scheduler
+
 
 def run_cells(
     cells: Sequence[Scenario],
@@ -235,7 +237,7 @@ def _run_on_cluster(
     except ImportError:
         raise SecmixError("--scheduler needs Dask: pip install 'secmix[cluster]'") from None
     try:
-        client: Any = Client(address, timeout="10s")
+        client: Any = Client(address, timeout=_ANSWERS_WITHIN)
     except (OSError, ValueError, TimeoutError) as error:
         raise SecmixError(
             f"no Dask scheduler answers at {shown(address)}; start one there, or give another address"
