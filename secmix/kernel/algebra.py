@@ -334,10 +334,8 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     if not len(seen):
         return dict.fromkeys(nodes, 0.0)
     seen, hiding = _unit_rows(seen, hiding)
-    basis, sizes = np.eye(len(seen)), np.zeros(len(seen))
-    if hiding.size:
-        basis, some, _ = np.linalg.svd(hiding, full_matrices=True)
-        sizes[: len(some)] = some
+    basis, some, _ = np.linalg.svd(hiding, full_matrices=True)
+    sizes = np.concatenate([some, np.zeros(len(basis) - len(some))])
     through = basis.T @ seen / np.maximum(sizes, 1e-13)[:, None]
     _, gain, directions = np.linalg.svd(through, full_matrices=True)
     gain = np.concatenate([gain, np.zeros(len(directions) - len(gain))])

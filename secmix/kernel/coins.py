@@ -288,8 +288,8 @@ def _reporting(f: Callable[..., Any]) -> Callable[..., Any]:
     """Note that numbers may decide what is raised, kept or called: of floating-point errors, or of warnings."""
 
     def call(*args: Any, **kw: Any) -> Any:
-        given = {each for each in (*args, *kw.values()) if isinstance(each, str)}
-        if tracing() and (given & {"raise", "call", "log", "print", "error"} or kw.get("record")):
+        given = {*args, *kw.values()} & {"raise", "call", "log", "print", "error"}
+        if tracing() and (given or kw.get("record")):
             now().narrow("floating-point errors or warnings that are raised, recorded or handed on")
         return f(*args, **kw)
 

@@ -145,10 +145,10 @@ def _along(func: Any, given: dict[str, Any]) -> Any:
     """Call a function of what lies along an axis, lane by lane; of everything where no one axis is named."""
     name, data = func.__name__, next(iter(given))
     rest = {key: each for key, each in given.items() if key not in (data, "axis", "keepdims")}
-    x, axis, keepdims = given[data], given.get("axis"), given.get("keepdims", False)
+    x, axis, keepdims = followed(given[data]), given.get("axis"), given.get("keepdims", False)
     if name in ("sort", "argsort", "partition", "argpartition") and "axis" not in given:
         axis = -1
-    if not isinstance(axis, int) or not isinstance(x, Followed) or is_secret(rest) or np.ndim(rest.get("q", 0)):
+    if not isinstance(axis, int) or is_secret(rest) or np.ndim(rest.get("q", 0)):
         return of_all(func, name, [], given)
     lanes = np.moveaxis(x.objects, axis, -1)
     results = [of_all(func, name, [array_of(lanes[k].copy(), x.kind)], rest) for k in np.ndindex(lanes.shape[:-1])]
@@ -207,12 +207,7 @@ def _kinds(value: Any) -> Iterator[np.dtype[Any]]:
 
 
 def _wrapped(moved: Any, kind: Any, how: Callable[[Any], Any] | None) -> Any:
-    def one(each: Any) -> Any:
-        if is_of_objects(each):
-            return array_of(each if how is None else mapped(how, each), kind)
-        return how(each) if how is not None and isinstance(each, Number) else each
-
-    return within(one, moved)
+    return within(lambda each: array_of(each if how is None else mapped(how, each), kind), moved)
 
 
 def where(condition: Any, *choices: Any) -> Any:

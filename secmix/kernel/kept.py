@@ -39,7 +39,6 @@ _NO_DATA += ("ipykernel.", "builtins.PyCapsule")
 """Where classes lie whose objects carry no data from call to call: locks, loggers, compiled code, shells."""
 _MOST = 200_000  # objects
 _LONG = 1000  # entries of a list, of which the numbers are not looked at one by one
-_POINTER = tuple.__itemsize__  # bytes
 _OF_PYTHON = 1 << 9  # the flag of a class that was made by a class statement (Py_TPFLAGS_HEAPTYPE)
 
 
@@ -142,11 +141,13 @@ class _Walk:
         wrapped = ("__func__", "__self__", "fget", "fset", "fdel")
         if found := [self.digest(getattr(value, name), path) for name in wrapped if hasattr(value, name)]:
             return found
-        kind: Any = type(value)
-        return None if _has_parts_alone(kind) else self._reduced(value, path)
+        return self._reduced(value, path)
 
     def _reduced(self, value: Any, path: str) -> Any:
-        """Digest what an object of C is made of, as for a copy; what cannot be told is unlike everything."""
+        """Digest what an object is made of, as for a copy; what cannot be told is unlike everything.
+
+        Python itself refuses where an object of C is larger than its attributes, and does not say how it is copied.
+        """
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # as of iterators, from Python 3.12 on
@@ -246,12 +247,3 @@ def _slots(kind: Any) -> list[str]:
     """Name what objects of a class hold beside a dictionary; members of a class of C cannot be written to."""
     pythons = (base for base in kind.__mro__ if base.__flags__ & _OF_PYTHON)
     return [name for base in pythons for name, each in vars(base).items() if type(each) is _MEMBER]
-
-
-@cache
-def _has_parts_alone(kind: Any) -> bool:
-    """Say whether objects of a class are made of their attributes alone: one of C is larger than these."""
-    if any(getattr(kind, name) is not getattr(object, name) for name in ("__reduce_ex__", "__reduce__")):
-        return False
-    parts = (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0) + len(_slots(kind))
-    return not kind.__itemsize__ and kind.__basicsize__ == object.__basicsize__ + parts * _POINTER

@@ -963,6 +963,15 @@ class ReadsWhatIsNotSent(RingSum):
         channel.send(2, SERVER, 0, "told", np.nan_to_num(back[1:2, :, :]), encrypted=True)
 
 
+class ReadsCoinsThatAreNotSent(RingSum):
+    """Of public coins, too, what no message carries does not arrive."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        coins = rng.integers(1, 3, size=(2, 1, 1)).repeat(len(rows), axis=1)
+        back = channel.send(1, 0, SERVER, "first of two", coins, encrypted=True, content=[0])
+        channel.send(2, SERVER, 0, "told", np.nan_to_num(back[1:2]), encrypted=True)
+
+
 class WithALock(RingSum):
     """Keeps what cannot be copied."""
 

@@ -1,5 +1,6 @@
 """What rows tell: of real masks, of uniform words, and where the masks are no such words."""
 
+from dataclasses import replace
 from typing import Any
 
 import networkx
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.kernel.algebra import Component, _in_units, _roots, knowledge
+from secmix.kernel.algebra import Component, _in_units, _roots, determined, knowledge
 from secmix.kernel.draws import generator
 from secmix.kernel.forms import Shared
 from secmix.kernel.state import INF, Trace, Variable, common_step, following, is_multiple, size_of, times
@@ -79,6 +80,14 @@ def test_a_sum_of_rows_in_which_words_cancel_is_known() -> None:
     assert found.exact == pytest.approx({0: 0.5, 1: 0.5})
     assert found.sums == [(((0, 0), 1.0), ((1, 0), 1.0))]
     assert knowledge(component(terms, (0, 1, -1), modulus=256, words=(0, 0, 256)), [0], NOBODY).sums == []
+
+
+def test_a_seed_behind_a_mask_of_its_own_is_not_told() -> None:
+    rows = component([[1, 1, 0], [0, 0, 1]], (-1, -1, -1), modulus=256, words=(256, 256, 256))
+    rows = replace(rows, columns=[rows.column])
+    assert determined(rows, [0], {0, 2}, known=()) == set()
+    assert determined(rows, [0, 1], {0, 2}, known=()) == {2}
+    assert determined(rows, [0], {0, 2}, known={1}) == {0}
 
 
 @pytest.mark.parametrize(

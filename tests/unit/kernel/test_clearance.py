@@ -62,6 +62,7 @@ PROVED = [
     examples.GuardOfLongInputs,
     examples.ListOfRows,
     examples.ReadsWhatIsNotSent,
+    examples.ReadsCoinsThatAreNotSent,
     examples.WithALock,
     examples.WrappedRing,
     examples.SameResidueTwice,

@@ -35,6 +35,13 @@ def test_options_that_differ_within_a_tuple_are_tried_each() -> None:
     assert sorted(places) == [1250, 1251]
 
 
+def test_options_that_are_the_same_array_are_one() -> None:
+    with following(Trace()) as trace:
+        coin = coin_among([np.ones(2), np.ones(2)], np.ones(2), "a coin")
+        assert np.asarray(coin).tolist() == [1.0, 1.0]
+        assert not trace.turns
+
+
 OPTIONS = [np.array([[2, 3]]), np.array([[0, 3]]), np.array([[5, 1]])]
 USES: dict[str, Callable[[Any], Any]] = {
     "a ufunc": lambda coin: np.add(coin, 1),
@@ -46,6 +53,7 @@ USES: dict[str, Callable[[Any], Any]] = {
     "an attribute": lambda coin: coin.T,
     "a method": lambda coin: coin.sum(),
     "a shape": lambda coin: np.zeros(coin.shape),
+    "a type": lambda coin: np.zeros((1, 2), coin.dtype) + coin,
     "an entry": lambda coin: coin[0, 1],
     "entries": lambda coin: [int(each) for row in coin for each in row],
     "a copy": lambda coin: copy.deepcopy(coin),

@@ -60,11 +60,12 @@ np.sqrt(np.abs(x)) | math.sqrt(abs(x[0, 0])) | math.exp(x[0, 0]) | math.floor(x[
 1 / x | x ** 2 | abs(x) | np.rint(x * 8) / 8 | np.round(x, 2) | round(x[0, 0]) | round(x[0, 0], 1) | int(x[0, 0]) | np.floor_divide(x, 2)
 np.hypot(x, x) | np.copysign(1, x) | np.nextafter(x, 0) | np.where(x > 0, x, 0) | np.maximum(x, 0) | max(x[0, 0], 0.0) | min(x[0])
 np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.solve(np.eye(2), x) | np.vectorize(lambda a: a * 2)(x)
-np.sort(x) | np.sort(x, axis=0) | np.median(x) | np.median(x, axis=0) | np.quantile(x, 0.5) | np.percentile(x, 10, axis=1) | np.std(x)
+np.sort(x) | np.sort(x, axis=0) | np.sort([x[0, 0], x[1, 0]], axis=0) | np.median(x) | np.median(x, axis=0) | np.median(x[0], axis=0) | np.quantile(x, 0.5) | np.percentile(x, 10, axis=1) | np.std(x)
 x.var(axis=0) | np.argmax(x) | x.argmin(axis=1) | np.argsort(x[0]) | np.cov(x) | np.interp(x, [0, 1], [0, 2]) | np.allclose(x, 0)
 np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (x < 1) | ~(x > 0) | np.isfinite(x)
 np.any(x > 0) | np.all(x > 0, axis=0) | np.max(x) | np.min(x, axis=1) | np.ptp(x) | np.prod(x) | np.mod(x, 1.0) | x % 0.5
 x.astype(np.float32) | x.astype(np.float32) - x | x.astype(np.int64) | x.astype(np.int64) >> 2 | x.astype(np.int64) % 7 | np.bitwise_xor(x.astype(np.int64), 5)
+np.asarray(np.dot((abs(x[0]) * 64).astype(np.uint8), np.array([3, 5, 7], np.uint8))) + 200
 x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1

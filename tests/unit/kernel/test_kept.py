@@ -29,7 +29,6 @@ import numpy as np
 import pytest
 from unit.kernel import examples
 
-import secmix.kernel.kept
 from secmix import Network
 from secmix.adversaries import CuriousServer
 from secmix.kernel import Open, clear, prove
@@ -298,8 +297,8 @@ class _Unhashable(type):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: (x for x in [1]), lambda: memoryview(b"x"), _Unhashable("Kind", (), {})],
-    ids=["generator", "memory", "of a class without a hash"],
+    [lambda: (x for x in [1]), lambda: memoryview(b"x"), lambda: types.CellType(1), _Unhashable("Kind", (), {})],
+    ids=["generator", "memory", "of C, larger than its attributes", "of a class without a hash"],
 )
 def test_what_cannot_be_compared_is_unlike_itself(make: Any) -> None:
     holder = Holder(make())
@@ -454,11 +453,3 @@ def test_an_array_that_comes_and_goes_is_no_error() -> None:
     proof = prove(EveryOther(), Network.complete(4), inputs)
     assert not proof.open
     assert KEPT in proof.covers
-
-
-def test_an_object_of_c_that_has_more_than_its_attributes_is_not_made_of_them_alone() -> None:
-    """A cell holds a pointer where an object with attributes has these."""
-    assert types.CellType.__dictoffset__ == 0
-    assert not secmix.kernel.kept._has_parts_alone(types.CellType)
-    assert secmix.kernel.kept._has_parts_alone(type("Plain", (), {}))
-    assert secmix.kernel.kept._has_parts_alone(type("Slotted", (), {"__slots__": ("a", "b")}))

@@ -109,6 +109,10 @@ EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda octets: [int.from_bytes(octets[:8], "big"), int.from_bytes(octets[7:9], "big")],
         "one stream of secret bytes, read in two ways",
     ),
+    "bytes in both orders": (
+        lambda octets: [int.from_bytes(octets[:8], "big"), int.from_bytes(octets[:8], "little")],
+        "one stream of secret bytes, read in two ways",
+    ),
     "a comparison": (lambda octets: octets == PLAIN, "a comparison of secret bytes"),
     "text": (lambda octets: f"{octets}", "the text of secret bytes"),
     "a pickle": (lambda octets: pickle.loads(pickle.dumps(octets)), "a pickle of secret bytes"),
