@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import hmac
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -189,7 +190,7 @@ def _cipher(original: Any) -> Callable[..., Any]:
 
 
 def ciphers() -> dict[str, dict[str, Any]]:
-    """Return what stands for members of the modules of ciphers, by module, if the package is loaded."""
+    """Return what stands for members of the modules of ciphers, by module, inner ones first, if these are loaded."""
     return _ciphers() if _CIPHERS in sys.modules else {}
 
 
@@ -200,4 +201,5 @@ def _ciphers() -> dict[str, dict[str, Any]]:
     keyed["ChaCha20"] = _parts_of(algorithms.ChaCha20, "key", "nonce")
     counters = {"CTR": _parts_of(modes.CTR, "nonce")}
     members = {".algorithms": keyed, ".modes": counters, "": {"Cipher": _cipher(package.Cipher)}}
-    return {_CIPHERS + name: each for name, each in members.items()}
+    *above, _ = itertools.accumulate(_CIPHERS.split("."), "{}.{}".format)  # by whose names these may be reached
+    return {_CIPHERS + name: each for name, each in members.items()} | {name: {} for name in reversed(above)}
