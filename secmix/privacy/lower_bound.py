@@ -8,8 +8,9 @@ other: chosen on the same half, a reading of the Gaussian family lies above the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from scipy.stats import beta, nct, norm
 
 from secmix._base.checks import Array, finite_array, integer, positive, probability
 from secmix.errors import DataError, SecmixError
+from secmix.network import Network
 from secmix.privacy.families import NoiseFamily
 from secmix.privacy.gaussian_mechanism import gaussian_epsilon
+from secmix.privacy.protocol_runs import Mechanism, checked_run, outputs_on
 from secmix.privacy.refuted_rates import Curve, ErrorCounts, largest_refuted, private_curve
 from secmix.privacy.scores import Score, scores_of
 
@@ -55,6 +58,8 @@ class LowerBound:
     ceiling : float
         The most that this reading gives for so many runs, of a test that never errs; of a proved family, what its least
         noisy scale spends. :func:`reading_ceiling` says less where the mechanism's curve is known.
+    neighbours : str
+        What the two data sets of a protocol differ by, in words; empty for a mechanism, whose data have no known form.
     """
 
     epsilon: float
@@ -66,35 +71,48 @@ class LowerBound:
     false_positive: float
     miss: float
     ceiling: float = math.inf
+    neighbours: str = ""
 
 
 def epsilon_lower_bound(
-    mechanism: Callable[[Any, np.random.Generator], ArrayLike],
+    mechanism: Mechanism | Any,
     neighbours: Sequence[Any],
+    adversary: Any = None,
     *,
     delta: float = 0.0,
+    network: Network | None = None,
+    unit: str = "node",
     runs: int = 20_000,
     seed: int = 0,
     family: NoiseFamily | str | None = None,
     confidence: float = 0.95,
     looks: int = 1,
 ) -> LowerBound:
-    """Bound the epsilon of a mechanism from below, by running it on two neighbouring data sets.
+    """Bound the epsilon of a mechanism or a protocol from below, by running it on two neighbouring data sets.
 
     Parameters
     ----------
-    mechanism : callable (data, rng)
-        Returns what is released: numbers, as many in each run.
+    mechanism : callable (data, rng), or protocol
+        A callable returns what is released: numbers, as many in each run. Of a protocol, any object with
+        ``collaborate``, what ``adversary`` reads of a call is released; each run is a call of a copy of its own, by the
+        code with which an audit holds a claim against it.
     neighbours : pair
-        Two data sets that the mechanism must not tell apart.
+        Two data sets that the mechanism must not tell apart; for a protocol, of each the rows of every node, n arrays
+        (N_i, d).
+    adversary : Adversary, optional
+        Who reads a protocol's messages.
     delta : float
         In [0, 1).
+    network : Network, optional
+        On which a protocol runs.
+    unit : {"node", "row"}
+        What the data sets of a protocol may differ by: all rows of one node, or one of its rows, exchanged or more.
     runs : int
         On each of the two.
     seed : int
     family : NoiseFamily, "gaussian" or None
-        Which noise the mechanism adds, where that is *proved* of its code. Declared only, it would convict the right:
-        Laplace noise with ε = 1 reads 7 as Gaussian noise.
+        Which noise is added, where that is *proved* of the code. Declared only, it would convict the right: Laplace
+        noise with ε = 1 reads 7 as Gaussian noise.
     confidence : float
         At which the bound holds.
     looks : int
@@ -103,9 +121,13 @@ def epsilon_lower_bound(
     Raises
     ------
     SecmixError
-        If a setting lies outside its range, or there are not two data sets.
+        If a setting lies outside its range, there are not two data sets, or a protocol comes without its network and
+        adversary, keeps a random generator, or the adversary reads nothing of it.
     DataError
-        If the mechanism returns what are no finite numbers, or not as many in each run.
+        If the data sets of a protocol do not fit its network or differ in more than one unit; if what is released are
+        no finite numbers, or not as many in each run.
+    NetworkError
+        If the adversary is about nodes or lines that the network does not have.
 
     Examples
     --------
@@ -115,15 +137,44 @@ def epsilon_lower_bound(
     >>> bound = epsilon_lower_bound(count, ([1, 2, 3], [1, 2]), runs=4000)
     >>> print(f"{bound.epsilon:.1f} by {bound.score}")
     0.9 by entry 0
+
+    The same noise on the sums of three nodes, each clipped to [−1, 1]: ε is 2 where all rows of a node are exchanged.
+
+    >>> from secmix import Network
+    >>> from secmix.adversaries import CuriousServer
+    >>> from secmix.transcript import SERVER
+    >>> class NoisySums:
+    ...     def collaborate(self, parts, network, rng, *, channel):
+    ...         sums = np.clip([part.sum(axis=1) for part in parts], -1, 1)
+    ...         return channel.send(0, np.arange(network.n), SERVER, "sum", sums + rng.laplace(size=sums.shape))
+    >>> rows = [np.ones((5, 1))] * 3
+    >>> other = [-rows[0], *rows[1:]]
+    >>> bound = epsilon_lower_bound(NoisySums(), (rows, other), CuriousServer(), network=Network.complete(3), runs=1000)
+    >>> print(f"{bound.epsilon:.1f}: {bound.neighbours}")
+    1.6: all rows of a node exchanged (node 0)
     """
     if len(neighbours) != 2:
         raise SecmixError(f"neighbours: expected two data sets; given {len(neighbours)}")
+    integer(runs, "runs", _FEWEST)
     streams = np.random.default_rng([seed, 45]).spawn(2)
-    outputs = [
-        _outputs(mechanism, data, integer(runs, "runs", _FEWEST), rng)
-        for data, rng in zip(neighbours, streams, strict=True)
-    ]
-    return epsilon_lower_bound_of(*outputs, delta=delta, family=family, confidence=confidence, looks=looks)
+    settings: dict[str, Any] = {"delta": delta, "family": family, "confidence": confidence, "looks": looks}
+    if hasattr(mechanism, "collaborate"):
+        release, parts, words = checked_run(mechanism, neighbours, adversary, network, unit)
+        outputs = outputs_on(release, parts, [stream.spawn(runs) for stream in streams])
+        if not outputs[0].size:
+            raise SecmixError(
+                f"the adversary reads no number of this protocol: {adversary!r}; one who reads the result takes "
+                "secmix.protocols.released.Released(protocol)"
+            )
+        return replace(epsilon_lower_bound_of(*outputs, **settings), neighbours=words)
+    if not callable(mechanism):
+        raise SecmixError(
+            f"mechanism: expected a callable (data, rng) or a protocol with collaborate; given a "
+            f"{type(mechanism).__name__}"
+        )
+    if adversary is not None or network is not None:
+        raise SecmixError("adversary and network are for protocols; a callable releases all that it returns")
+    return epsilon_lower_bound_of(*outputs_on(mechanism, neighbours, [repeat(s, runs) for s in streams]), **settings)
 
 
 def epsilon_lower_bound_of(
@@ -262,17 +313,6 @@ def gaussian_mu_lower_bound(
     unit = unit / np.linalg.norm(unit)
     difference = float((b @ unit).mean() - (a @ unit).mean()) / positive(sigma, "sigma")
     return max(difference - float(norm.isf(level)) * math.sqrt(2 / len(a)), 0.0)
-
-
-def _outputs(mechanism: Callable[..., ArrayLike], data: Any, runs: int, rng: np.random.Generator) -> Array:
-    """Return what the mechanism releases in each run on ``data``, (runs, m)."""
-    rows = [np.ravel(np.asarray(mechanism(data, rng), dtype=float)) for _ in range(runs)]
-    sizes = {len(row) for row in rows}
-    if len(sizes) > 1:
-        raise DataError(
-            f"mechanism returned {min(sizes)} numbers in one run and {max(sizes)} in another; expected as many"
-        )
-    return np.stack(rows)
 
 
 def _checked(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from secmix.auditing.noise.privacy_loss import _lower_mean
 from secmix.cli.app import app
 from secmix.cli.validation import validated
 from secmix.errors import ScenarioError
-from secmix.privacy import gaussian, gaussian_epsilon
+from secmix.privacy import clip, gaussian, gaussian_epsilon
 from secmix.protocols import Plain
 from secmix.reporting.formats import html, junit, markdown, sarif
 from secmix.scenario import from_dict, parse
@@ -96,6 +97,24 @@ def test_what_is_sent_bare_is_infinite_and_named() -> None:
     assert found.nodes[0].seen is None
     assert found.nodes[0].proved is None
     assert "'beside from 0 to the server, round 0' differs while the outputs" in found.nodes[0].fails
+
+
+def test_noise_of_a_generator_that_the_protocol_keeps_accuses_nobody() -> None:
+    """Copies for independent runs would draw the same noise, and tell apart what a deployment does not."""
+
+    @dataclass
+    class OwnNoise(Descent):
+        generator: Any = field(default_factory=np.random.default_rng)
+
+        def noisy(self, sent: Any, rng: np.random.Generator) -> Any:
+            return sent + SCALE * self.generator.standard_normal(sent.shape)
+
+    def clipped(self: Descent, t: int, node: int, gradients: Any, rng: np.random.Generator) -> Any:
+        return clip(gradients.mean(axis=1), NORM, axis=-1)
+
+    found = claimed(OwnNoise(clipped), {**NODE, "epsilon": 1.0})
+    assert found.verdict == "inconclusive"
+    assert "the protocol keeps a random generator" in found.nodes[0].method
 
 
 def test_a_number_of_rows_that_is_public_tells_nothing_of_a_node() -> None:

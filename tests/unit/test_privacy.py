@@ -229,5 +229,5 @@ def test_wrong_settings_are_named(call: Callable[[], Any], message: str) -> None
 
 
 def test_a_mechanism_must_return_as_many_numbers_in_each_run() -> None:
-    with pytest.raises(DataError, match="mechanism returned 1 numbers in one run and 2 in another"):
+    with pytest.raises(DataError, match="1 numbers are read in one run and 2 in another"):
         epsilon_lower_bound(lambda x, rng: np.zeros(rng.integers(1, 3)), (0, 1), runs=60)

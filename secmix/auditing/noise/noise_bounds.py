@@ -17,17 +17,12 @@ from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.kernel import Clearance, Open, clear_bounds
 from secmix.privacy import explained_variance_bound, releases_epsilon
+from secmix.privacy.protocol_runs import NEIGHBOURS
 from secmix.scenario import PolicySpec, PrivacyTerms, terms_of
 from secmix.scenario.claim_spec import Relation, Unit
 
 NOISE = "noise"
 _AS_GOOD_AS_REVEALED = 0.99  # of the variance, as in auditing/decide.py
-NEIGHBOURS: Mapping[tuple[Unit, Relation], str] = {
-    ("row", "replace"): "one row exchanged",
-    ("row", "add-or-remove"): "one row added or removed",
-    ("node", "replace"): "all rows of a node exchanged",
-}
-"""Difference of neighbours, in words."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from secmix.auditing.soundness.collaborations.unusual_rows import FAR
 from secmix.auditing.soundness.runner import deep_copy
 from secmix.errors import SecmixError
 from secmix.privacy import LowerBound, epsilon_lower_bound_of
+from secmix.privacy.protocol_runs import mechanism_of, outputs_on
 from secmix.scenario import PrivacyTerms
 from secmix.transcript import Channel
 
@@ -118,23 +119,10 @@ def _with(parts: Sequence[Array], node: int, rows: Array) -> list[Array]:
 
 def _outputs(case: CellContext, pair: Pair, runs: int, key: int) -> tuple[Array, Array]:
     """Return what the adversary reads in each of so many calls on the two data sets, (runs, m) each."""
-    first, second = (
-        [_read(case, parts, rng) for rng in stream(case.cell.seed, PURPOSE, "runs", pair.node, key, side).spawn(runs)]
-        for side, parts in enumerate(pair.sides)
-    )
-    if len({len(numbers) for numbers in [*first, *second]}) > 1:
-        raise SecmixError("runs send messages of other number or length: what they tell apart was not counted")
-    return np.stack(first), np.stack(second)
-
-
-def _read(case: CellContext, parts: Sequence[Array], rng: np.random.Generator) -> Array:
-    """Call the collaboration on rows (1, N_i, d) of each node and return the numbers that the adversary reads, (m,)."""
     setup: Any = case.setup
-    channel = Channel()
-    deep_copy(case.built).collaborate([part.copy() for part in parts], setup.network, rng, channel=channel)
-    view = setup.adversary.observe(channel.transcript, setup.network)
-    sent = [row for row, origin in zip(view.rows, view.origins, strict=True) if origin.line != "held"]
-    return np.concatenate([np.empty(0), *(row.ravel() for row in sent if row.dtype.kind in "fiub")])
+    release = mechanism_of(case.built, setup.network, setup.adversary, deep_copy)
+    rngs = [stream(case.cell.seed, PURPOSE, "runs", pair.node, key, side).spawn(runs) for side in range(2)]
+    return outputs_on(release, pair.sides, rngs)
 
 
 def _suggested(outputs: tuple[Array, Array], delta: float) -> float:
