@@ -14,8 +14,10 @@ from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.invertible_sums import _groups
 from secmix.auditing.observation.observe import SumObservation, block_size, observe, seeds_of
+from secmix.auditing.observation.reading import _UNIT, _linear_error
 from secmix.auditing.setup import PreparedData, SumSetup, build_setup
 from secmix.errors import SecmixError
+from secmix.estimators.exact.linear import Probed, read_off, rounding_units
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
@@ -281,6 +283,21 @@ class Bent(Plain):
 @pytest.mark.parametrize("bend", [1.0, 1e-3, 1e-6])
 def test_what_is_not_linear_is_noticed(bend: float) -> None:
     assert any("linear" in doubt for doubt in seen(Bent(bend=bend), CuriousServer()).unread)
+
+
+def test_rounding_grows_with_the_nodes_of_a_running_sum_and_hides_nothing_else() -> None:
+    n, runs, protocol = 2500, 20, SecureSum()
+    network, channel, probed = Network.cycle(n), Channel(), Probed(protocol)
+    rng = np.random.default_rng(0)
+    probed.average(rng.normal(size=(runs, n, 30)), network, rng, channel=channel)
+    view = HonestButCurious({1, n - 2}).observe(channel.transcript, network)
+    linear = read_off(view, [0], runs=runs, masks=1, network=network, protocol=protocol).equilibrated()
+    values = linear.normalised(np.stack([row[:runs] for row in view.rows]))
+    off = _linear_error(linear, values, probed.recorded[0], 0.0, _UNIT)
+    assert 64 < off.max() * rounding_units(n) < n  # what passes in small networks is too little
+    values[-1, 3, 4] += 1e-6
+    off = _linear_error(linear, values, probed.recorded[0], 0.0, _UNIT)
+    assert np.flatnonzero(off > 1.0).tolist() == [len(values) - 1]
 
 
 @pytest.mark.build

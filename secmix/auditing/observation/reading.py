@@ -17,7 +17,7 @@ from secmix._base.checks import Array
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.linear_masks import factor_of
 from secmix.estimators.exact.gaussian import GaussianView
-from secmix.estimators.exact.linear import KAPPA, LinearView, read_off, unmodular, without_rounding
+from secmix.estimators.exact.linear import LinearView, read_off, rounding_units, unmodular, without_rounding
 from secmix.estimators.exact.structure import LeakedSubspace, mask_range, subspace_of
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Origin, View
@@ -197,13 +197,15 @@ def coarsest(view: View) -> float:
 
 
 def _linear_error(linear: LinearView, values: Array, averaging: Averaging, grid: float, unit: float) -> Array:
-    """Compute the largest |V − c − A s − M r| of each row (F,), in units of the allowed rounding, KAPPA · e_f.
+    """Compute the largest |V − c − A s − M r| of each row (F,), in units of the allowed rounding.
 
-    e_f is the unit roundoff times the largest number sent so far, by run and entry, or times |A||s| + |M||r|. If the
-    rounding of the initial numbers of nodes suffices for every row, the error is in units of the least of it.
+    It is ``rounding_units`` times e_f, the unit roundoff times the largest number sent so far, by run and entry, or
+    times |A||s| + |M||r|. If the rounding of the initial numbers of nodes suffices for every row, the error is in units
+    of the least of it.
     """
     inputs, masks = (np.ascontiguousarray(part.transpose(1, 0, 2)) for part in averaging)
     scale = np.ones(len(values)) if linear.scale is None else linear.scale
+    unit = unit * rounding_units(linear.n)
     if ((error := _least_error(linear, values, (inputs, masks), grid, scale * unit)) <= 1.0).all():
         return error
     top = np.maximum(*(np.abs(part).max(axis=0, initial=0.0) for part in (inputs, masks)))  # initial numbers of nodes
@@ -223,13 +225,13 @@ def _linear_error(linear: LinearView, values: Array, averaging: Averaging, grid:
         steps = (
             0.5 * grid * np.abs(part.A).sum(axis=1)
         )  # in fixed-point arithmetic an input has an error of half a step
-        error = _worst(off, KAPPA * unit * sizes, 1.001 * steps)
+        error = _worst(off, unit * sizes, 1.001 * steps)
         # If large terms cancel, rounding is that of the terms; computed only where it matters.
         for row in np.flatnonzero(~(error <= 1.0)):
             single = part.rows(slice(row, row + 1))
             terms = np.tensordot(np.abs(single.A), np.abs(inputs), axes=1)
             terms += np.tensordot(np.abs(single.M), np.abs(masks), axes=1)
-            allowed = KAPPA * unit * np.maximum(sizes[row], terms)
+            allowed = unit * np.maximum(sizes[row], terms)
             error[row] = _worst(off[row : row + 1], allowed, 1.001 * steps[row : row + 1])[0]
         errors.append(error)
     error = np.concatenate(errors)
@@ -243,7 +245,7 @@ def _least_error(linear: LinearView, values: Array, averaging: Averaging, grid: 
     for begin in range(0, len(values), _CHUNK):
         chunk = slice(begin, begin + _CHUNK)
         part = linear.rows(chunk)
-        allowed = KAPPA * units[chunk] * least + 1.001 * 0.5 * grid * np.abs(part.A).sum(axis=1)
+        allowed = units[chunk] * least + 1.001 * 0.5 * grid * np.abs(part.A).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             error[chunk] = _off(part, values[chunk], *averaging).max(axis=(1, 2), initial=0.0) / allowed
     return error

@@ -27,8 +27,7 @@ from secmix.transcript import Channel, Transcript, View
 
 _CHUNK = 256  # messages compared at once
 
-KAPPA = 64.0
-"""How many units of rounding e_f the messages of a linear protocol may be off; PDMM is at most 5 off."""
+_LEAST_UNITS = 64.0  # PDMM is at most 5 off, whatever the network
 
 
 @dataclass(frozen=True)
@@ -168,6 +167,18 @@ def units(n: int, k: int, m: int) -> tuple[Array, Array]:
     return every[:, :n], every[:, n : n + k]
 
 
+def rounding_units(n: int) -> float:
+    """Return how many units of rounding e_f the messages of a linear protocol of ``n`` nodes may be off.
+
+    A sum of n terms, one after the other, is off by up to n − 1 units of the largest sum on the way (Higham 2002,
+    Accuracy and stability of numerical algorithms, section 4.2).
+
+    >>> rounding_units(10), rounding_units(2000)
+    (64.0, 2000.0)
+    """
+    return max(_LEAST_UNITS, float(n))
+
+
 def without_rounding(linear: LinearView, values: Array, inputs: Array, masks: Array, *, unit: float) -> LinearView:
     """Set to zero the rows that are rounding errors of larger messages, such as the last steps of an iteration.
 
@@ -178,14 +189,15 @@ def without_rounding(linear: LinearView, values: Array, inputs: Array, masks: Ar
     if linear.scale is None or not len(values):
         return linear
     sent = np.ones(len(linear.A)) if linear.c is None else np.maximum(np.abs(linear.c), 1.0)
-    small = np.flatnonzero(1.0 / linear.scale < KAPPA * unit * np.maximum.accumulate(sent))
+    unit = unit * rounding_units(linear.n)
+    small = np.flatnonzero(1.0 / linear.scale < unit * np.maximum.accumulate(sent))
     if not len(small):
         return linear
     part = linear.rows(small)
     s, r = inputs.transpose(1, 0, 2), masks.transpose(1, 0, 2)
     off = np.abs(values[small] - np.tensordot(part.A, s, axes=1) - np.tensordot(part.M, r, axes=1))
     terms = np.tensordot(np.abs(part.A), np.abs(s), axes=1) + np.tensordot(np.abs(part.M), np.abs(r), axes=1)
-    noise = small[~(off <= KAPPA * unit * terms).all(axis=(1, 2))]
+    noise = small[~(off <= unit * terms).all(axis=(1, 2))]
     A, M = linear.A.copy(), linear.M.copy()
     A[noise], M[noise] = 0.0, 0.0
     return replace(linear, A=A, M=M)
