@@ -119,8 +119,8 @@ def _roots(forms: Iterable[Form], variables: Collection[int]) -> list[int]:
         begins.append(table[0, columns])
         above = parent[table]
         for one, its in zip(table.T, above.T, strict=True) if (above != above[0]).any() else ():
-            tops = {*map(root, np.unique(its))}
-            parent[[*tops, *one]] = min(tops)
+            tops = [*map(root, np.unique(its).tolist())]
+            parent[one] = parent[tops] = min(tops)
     while (parent[parent] != parent).any():
         parent = parent[parent]
     return parent[np.concatenate(begins)].tolist()  # type: ignore[no-any-return]
@@ -337,14 +337,12 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     basis, some, _ = np.linalg.svd(hiding, full_matrices=True)
     sizes = np.concatenate([some, np.zeros(len(basis) - len(some))])
     through = basis.T @ seen / np.maximum(sizes, 1e-13)[:, None]
-    _, gain, directions = np.linalg.svd(through, full_matrices=True)
-    gain = np.concatenate([gain, np.zeros(len(directions) - len(gain))])
-    left_open = (directions.T / (1 + gain**2)) @ directions
-    shares = {}
-    for node in dict.fromkeys(nodes):
-        own = [k for k, each in enumerate(nodes) if each == node]
-        shares[node] = float(min(max(1 - np.linalg.eigvalsh(left_open[np.ix_(own, own)])[0], 0.0), 1.0))
-    return shares
+    _, gain, directions = np.linalg.svd(through, full_matrices=False)
+    told = directions.T * (gain / np.hypot(1.0, gain))  # of a direction that nothing is read of, nothing
+    places: dict[int, list[int]] = {}
+    for k, node in enumerate(nodes):
+        places.setdefault(node, []).append(k)
+    return {node: min(float(np.linalg.norm(told[own], 2)) ** 2, 1.0) for node, own in places.items()}
 
 
 def known_together(combinations: Iterable[Combination]) -> dict[int, float]:

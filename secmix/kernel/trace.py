@@ -187,7 +187,7 @@ class _Channel(Channel):
         which = range(len(senders)) if content is None else np.asarray(public(content, "content"), np.intp).tolist()
         if line == "held" and senders != receivers:
             raise SecmixError(f"'{kind}' is given to hold(), but its sender and receiver differ; use send() instead")
-        if strange := {*senders, *receivers} - set(range(-1, self.fit.n)):
+        if strange := {node for node in (*senders, *receivers) if not -1 <= node < self.fit.n}:
             raise SecmixError(
                 f"'{kind}' passes from or to {sorted(strange)}; nodes are 0 to {self.fit.n - 1}, -1 the server"
             )

@@ -28,7 +28,7 @@ from secmix.auditing.evidence.premises import finite
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import iterations_in_words, proof_of, stated, with_proof_of
-from secmix.auditing.report import Cell, PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
+from secmix.auditing.report import Cell, Finding, PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
@@ -205,10 +205,10 @@ def _gathered(case: CellContext, steps: Steps | None) -> list[Gathered]:
         needed = evidence.exact or evidence.always
         gathered = attempted(case, _called(evidence), partial(gather, evidence, case), late_matters=needed)
         by_name[evidence.name] = gathered or Gathered()
-        so_far = [finding for other in by_name.values() for finding in other.findings]
-        for node in case.judged:
-            if decide.settles((finding for finding in so_far if finding.node == node), case.cell.policy):
-                case.decided.add(node)
+        so_far: dict[int, list[Finding]] = {node: [] for node in case.judged}
+        for finding in (finding for other in by_name.values() for finding in other.findings):
+            so_far.setdefault(finding.node, []).append(finding)
+        case.decided.update(node for node in case.judged if decide.settles(so_far[node], case.cell.policy))
     return [by_name[evidence.name] for evidence in asked(case)]
 
 

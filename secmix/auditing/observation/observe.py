@@ -123,7 +123,7 @@ def observe(
     *,
     exact: bool = False,
 ) -> SumObservation:
-    """Observe the runs of ``cell``; call ``first`` with the least number of a scenario, and how many follow.
+    """Observe the runs of ``cell``; call ``first`` with the least number of a scenario, if at least as many follow.
 
     Where evidence is ``exact`` no more are made than :func:`exact_runs` says.
     """
@@ -134,8 +134,8 @@ def observe(
     for block in _blocks(cell, setup, seeds):
         blocks.append(block)
         before, runs = runs, runs + block.runs
-        if before < FEWEST_RUNS <= runs < cell.runs:
-            first(_joined(blocks), cell.runs - runs)
+        if before < FEWEST_RUNS <= runs <= (left := cell.runs - runs):
+            first(_joined(blocks), left)
     return _joined(blocks)
 
 
@@ -357,7 +357,8 @@ def _output_error(
 def _of_one_width(features: list[Array]) -> Array:
     """Stack the features of all blocks, (runs, p), padded with zeros where a block has fewer."""
     width = max(block.shape[1] for block in features)
-    return np.concatenate([np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in features])
+    padded = [b if b.shape[1] == width else np.pad(b, ((0, 0), (0, width - b.shape[1]))) for b in features]
+    return np.concatenate(padded)
 
 
 def _joined(blocks: list[SumObservation]) -> SumObservation:

@@ -52,7 +52,20 @@ class GaussianView:
         return cls(qt[:rank].T, full[:, rank:], read_noisy @ view.A, left / d[:rank, None], read_noisy)
 
     def information(self, index: int, ratio: float) -> float:
-        """Compute I(s_index; view) in nats for masks ``ratio`` times as large as inputs; infinite if it is leaked."""
+        """Compute I(s_index; view) in nats for masks ``ratio`` times as large as inputs; infinite if it is leaked.
+
+        Each is computed once: iterations share a view, and what is known is asked for again and again.
+        """
+        key = index, ratio
+        if key not in self._known_information:
+            self._known_information[key] = self._information(index, ratio)
+        return self._known_information[key]
+
+    @cached_property
+    def _known_information(self) -> dict[tuple[int, float], float]:
+        return {}
+
+    def _information(self, index: int, ratio: float) -> float:
         if float(np.sum(self.null[index] ** 2)) < INPUT_TOL:
             return math.inf
         # Near-independence needs log1p of the small gain, near-disclosure the posterior itself.

@@ -61,13 +61,17 @@ class LeakedSubspace:
     @property
     def revealed(self) -> frozenset[int]:
         """Honest nodes of whom some iteration's input lies in the subspace."""
-        own = np.diag(self.projector).reshape(-1, self.n).max(axis=0)
+        own = self._shares.max(axis=0)
         return frozenset(int(i) for i in np.flatnonzero(own > 1 - 1e-6)) - self.corrupt
 
     def explained(self, node: int) -> Array:
         """Compute the known share of the variance of the node's input, for i.i.d. inputs: (T,), 1 where revealed."""
-        shares = np.diag(self.projector).reshape(-1, self.n)[:, node]
-        return np.clip(shares, 0.0, 1.0)
+        return np.clip(self._shares[:, node], 0.0, 1.0)
+
+    @cached_property
+    def _shares(self) -> Array:
+        """Known shares (T, n) of the variance of all inputs, but for rounding."""
+        return np.diag(self.projector).reshape(-1, self.n)
 
     def describe(self) -> list[str]:
         """Describe the basis in words, such as "x0 + x2 + x4"; with several iterations "x0[1] - x0[0]"."""
