@@ -12,7 +12,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -152,20 +151,16 @@ def _audit_recorded(
     accepted: Path | None,
 ) -> None:
     with _errors_shown(debug):
-        from secmix.auditing.accepted_in_recordings import concluded
         from secmix.auditing.noise.recorded_spending import read_stated
-        from secmix.cli import job_audit, recorded_audit
-        from secmix.recording.nvflare.ends import is_job
+        from secmix.cli.recorded_audit import as_lines, audited
         from secmix.scenario.resolve import read_accepted_in_recording
 
         formats = None if format is None else _listed(format)
         stated = None if claim is None else read_stated(claim)
         entries = [] if accepted is None else read_accepted_in_recording(accepted)
-        kind = job_audit if is_job(recording) else recorded_audit
-        result, files = kind.audited(recording, folder, show_private, formats, stated, entries)
-        judged = concluded(result, entries, date.today())
+        result, judged, files = audited(recording, folder, show_private, formats, stated, entries)
         with console.printed():
-            for line in [*kind.as_lines(result, show_private, judged), "", *map(str, files)]:
+            for line in [*as_lines(result, show_private, judged), "", *map(str, files)]:
                 typer.echo(line)
     raise typer.Exit(STATUS[judged.verdict])
 

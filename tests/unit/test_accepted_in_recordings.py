@@ -95,7 +95,7 @@ def test_an_entry_of_nothing_is_told(found, caplog):
 def test_files_say_who_accepts_what(tmp_path):
     folder = one_row(tmp_path / "run")
     named = [entry(rows_of=["node 0"])]
-    found, places = audited(folder, tmp_path / "out", False, ["md", "json", "html", "release"], accepted=named)
+    found, _, places = audited(folder, tmp_path / "out", False, ["md", "json", "html", "release"], accepted=named)
     texts = {place.name: place.read_text("utf-8") for place in places}
     assert texts["recorded.md"].startswith(
         "# A recorded run: inconclusive\n\n**Accepted, the first until 2099-01-01: node 0"

@@ -16,7 +16,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from secmix.auditing.recorded_job import audit_job
-from secmix.cli.job_audit import as_lines, audited, headline
+from secmix.cli.job_in_words import headline
+from secmix.cli.recorded_audit import as_lines, audited
 from secmix.recording import read_recording
 from secmix.recording.nvflare.ends import JobRecording, is_job, read_job
 
@@ -89,7 +90,7 @@ def test_what_leaves_is_recorded_behind_the_filter(jobs):
 
 
 def test_a_filter_that_is_configured_and_never_called_is_violated_and_its_right_twin_is_not_accused(jobs, tmp_path):
-    found, files = audited(jobs.folder / "linear", tmp_path, show_private=False)
+    found, _, files = audited(jobs.folder / "linear", tmp_path, show_private=False)
     by_site = {control.participants: control for control in found.controls}
     assert by_site[("site-1",)].outcome == "in force"
     assert by_site[("site-1",)].calls == by_site[("site-1",)].changed == 2

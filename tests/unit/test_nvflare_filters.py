@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from secmix.auditing.recorded import audit_recording
 from secmix.auditing.recorded_job import audit_job
-from secmix.cli.job_audit import as_lines
+from secmix.cli.recorded_audit import as_lines
 from secmix.errors import DataError
 from secmix.recording import read_recording
 from secmix.recording.nvflare.ends import read_job

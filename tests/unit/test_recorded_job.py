@@ -10,7 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from secmix.auditing.recorded_job import audit_job
-from secmix.cli.job_audit import as_lines, as_plain, audited
+from secmix.cli.job_in_words import as_plain
+from secmix.cli.recorded_audit import as_lines, audited
 from secmix.errors import DataError, SecmixError
 from secmix.recording import Recorder
 from secmix.recording.nvflare.ends import JobMessage, JobRecording, Participant, read_job
@@ -266,7 +267,7 @@ def test_a_folder_that_is_none_or_is_damaged_is_refused(tmp_path):
     (tmp_path / "nvflare.jsonl").write_text("[]\n")
     with pytest.raises(DataError, match="is damaged"):
         read_job(tmp_path)
-    with pytest.raises(SecmixError, match="--format of a recorded job is md, json, html or release"):
+    with pytest.raises(SecmixError, match="--format of a recording: expected md, json, html or release; given sarif"):
         audited(tmp_path, tmp_path / "out", False, ["sarif"])
 
 

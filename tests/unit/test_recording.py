@@ -23,7 +23,8 @@ from typer.testing import CliRunner
 
 from secmix.auditing.recorded import audit_recording
 from secmix.cli.app import app
-from secmix.cli.recorded_audit import as_lines, as_plain, audited
+from secmix.cli.recorded_audit import as_lines, audited
+from secmix.cli.run_in_words import as_plain
 from secmix.errors import DataError, SecmixError
 from secmix.recording import Recorder, Recording, faults_of_recording, read_recording
 from secmix.recording.format import ROLES, as_text, faults_of_line, json_schema, published
@@ -446,7 +447,7 @@ def test_what_is_masked_is_opaque_to_who_reads_it(tmp_path):
 def test_no_private_value_is_shown_unless_asked(tmp_path):
     recording = federation(tmp_path / "run")
     for asked in (False, True):
-        found, places = audited(tmp_path / "run", tmp_path / f"out-{asked}", show_private=asked)
+        found, _, places = audited(tmp_path / "run", tmp_path / f"out-{asked}", show_private=asked)
         texts = [place.read_text() for place in places]
         assert all(("-1.25" in text) == asked for text in texts)
         assert json.loads(texts[1])["verdict"] == found.verdict == "violated"
@@ -455,12 +456,12 @@ def test_no_private_value_is_shown_unless_asked(tmp_path):
 
 def test_only_formats_that_there_are_are_written(tmp_path):
     federation(tmp_path / "run")
-    _, places = audited(tmp_path / "run", tmp_path / "out", False, ["json"])
+    *_, places = audited(tmp_path / "run", tmp_path / "out", False, ["json"])
     assert [place.name for place in places] == ["recorded.json"]
     assert {place.name for place in (tmp_path / "out").iterdir()} == {"recorded.json"}
     for wrong, said in (
-        (["md", "sarif"], "written as md, json, html or release; asked for is sarif"),
-        ([], "asked for is nothing"),
+        (["md", "sarif"], "expected md, json, html or release; given sarif"),
+        ([], "given nothing"),
     ):
         with pytest.raises(SecmixError, match=said):
             audited(tmp_path / "run", tmp_path / "none", False, wrong)

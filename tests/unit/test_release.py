@@ -19,7 +19,7 @@ from secmix.auditing.recorded_job.audit import LISTENER, Learned
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
 from secmix.auditing.report import Cell, NodeClaim, NodeSummary, PrivacyClaim, Report
-from secmix.cli.job_audit import headline
+from secmix.cli.job_in_words import headline
 from secmix.cli.recorded_audit import audited
 from secmix.recording import Recorder
 from secmix.reporting import write
@@ -291,7 +291,7 @@ def test_a_recorded_run_has_both_files_and_its_verdict(tmp_path, rows):
         model = [model[0] + step * row, model[1] + step]
         answer = [(f"arrays/{k}", (), array) for k, array in enumerate(model)]
         recorder.write(t, 1, 0, -1, [*answer, ("rows", (), np.array([float(rows)]))], roles=roles | {"rows": "count"})
-    found, places = audited(tmp_path / "recording", tmp_path / "out", False, ["release", "md"])
+    found, _, places = audited(tmp_path / "recording", tmp_path / "out", False, ["release", "md"])
     assert [place.name for place in places] == ["release.html", "release.json", "recorded.md"]
     page = json.loads((tmp_path / "out" / "release.json").read_text("utf-8"))
     jsonschema.validate(page, json_schema())

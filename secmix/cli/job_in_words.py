@@ -1,49 +1,19 @@
-"""``secmix audit --recorded`` of a job of NVFlare: what one recorded run says, in plain words."""
+"""What one recorded job of NVFlare says, in plain words: a report, a release page and plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date
-from pathlib import Path
 
-from secmix.auditing.accepted_in_recordings import RecordedConclusion, concluded
-from secmix.auditing.noise.recorded_spending import StatedClaim
-from secmix.auditing.recorded_job import JobAudit, audit_job
+from secmix.auditing.recorded_job import JobAudit
 from secmix.auditing.recorded_job.controls import Control
 from secmix.auditing.recorded_job.rows import JobRow
-from secmix.cli.recorded_audit import command_of, result_in_words, spending, wanted_formats, written
-from secmix.recording.nvflare.ends import read_job
-from secmix.reporting.formats.recorded_report import RecordedReport, Statement, markdown, statements, with_accepted
+from secmix.cli.run_in_words import result_in_words, spending
+from secmix.reporting.formats.recorded_report import RecordedReport, Statement, statements
 from secmix.reporting.release.of_recorded import page_of_job
-from secmix.scenario import AcceptedInRecordingSpec
+from secmix.reporting.release.page import ReleasePage
 
 
-def audited(
-    recording: Path,
-    out: Path,
-    show_private: bool,
-    formats: Sequence[str] | None = None,
-    stated: StatedClaim | None = None,
-    accepted: Sequence[AcceptedInRecordingSpec] = (),
-) -> tuple[JobAudit, list[Path]]:
-    """Audit the recordings of a job and write it into ``out`` in these formats, by default md, json and html.
-
-    Raises SecmixError if another format is asked for, or none.
-    """
-    wanted = wanted_formats(formats, "--format of a recorded job is {known}; given: {given}")
-    result = audit_job(read_job(recording), stated)
-    page = page_of_job(result, list(headline(result)), command_of(recording, "release"))
-    report = _report(result, show_private, command_of(recording))
-    judged = concluded(result, accepted, date.today())
-    return result, written(out, wanted, report, as_plain(result, show_private), page, judged)
-
-
-def as_lines(audit: JobAudit, show_private: bool = False, judged: RecordedConclusion | None = None) -> Iterator[str]:
-    """Render the report as Markdown."""
-    return markdown(with_accepted(_report(audit, show_private), judged))
-
-
-def _report(audit: JobAudit, show_private: bool = False, command: str = "") -> RecordedReport:
+def report(audit: JobAudit, show_private: bool = False, command: str = "") -> RecordedReport:
     """Put what was found into sentences, part by part; rows only if asked for."""
     alike: dict[tuple[object, ...], list[JobRow]] = {}
     for known in audit.rows:
@@ -67,6 +37,11 @@ def _report(audit: JobAudit, show_private: bool = False, command: str = "") -> R
         command,
         show_private,
     )
+
+
+def page(audit: JobAudit, command: str) -> ReleasePage:
+    """Build the release page, which ``command`` makes again."""
+    return page_of_job(audit, list(headline(audit)), command)
 
 
 def _clients(audit: JobAudit) -> list[str]:
