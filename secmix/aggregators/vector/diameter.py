@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -63,16 +64,11 @@ def mda(messages: ArrayLike, f: int) -> Vector:
 
 def _best(messages: Messages, apart: Array, f: int) -> Array:
     levels = np.unique(apart)
-    low, high = 0, len(levels) - 1  # the least level at which f messages cover all pairs farther apart
-    while low < high:
-        half = (low + high) // 2
-        if _covers(apart > levels[half], f, first=True):
-            high = half
-        else:
-            low = half + 1
-    far = apart > levels[low] * (1 + _TIED)
+    # The least level at which f messages cover all pairs farther apart; at the highest they do.
+    least_level = bisect_left(levels[:-1], True, key=lambda level: bool(_covers(apart > level, f, first=True)))
+    far = apart > levels[least_level] * (1 + _TIED)
     # Beside the diameter no square of what is left overflows, and none that underflows matters.
-    squares = (np.where(far, np.inf, apart) / (levels[low] or 1.0)) ** 2
+    squares = (np.where(far, np.inf, apart) / (levels[least_level] or 1.0)) ** 2
     best: Array | None = None
     least = np.inf
     for members in _completed(_covers(far, f), np.argmax(apart == 0, axis=1), f):
