@@ -13,8 +13,8 @@ from scipy.optimize import brentq
 from scipy.stats import norm, skellam
 
 from secmix._base.checks import Array
-from secmix._base.dp_accounting import accounting
 from secmix.privacy import NoiseFamily, family_of, family_of_laws, gaussian_mu
+from secmix.privacy.dp_accounting import accounting
 from secmix.privacy.refuted_rates import Curve
 
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]

@@ -11,9 +11,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, binomtest
+from scipy.stats import beta
 
 from secmix._base.checks import Array, finite_array
+from secmix._base.rates import lower_limit, upper_limit
 from secmix.errors import SecmixError
 
 RATE = 0.01
@@ -96,10 +97,9 @@ def counted(inside: Array, outside: Array, *, rate: float = RATE, confidence: fl
     hits = int((inside > falling[safe - 1]).sum()) if safe else 0
     most = int((inside >= falling[beyond - 1]).sum()) if beyond <= len(outside) else len(inside)
     usual = int((inside > falling[int(rate * len(outside))]).sum())
-    low = binomtest(hits, len(inside)).proportion_ci(1 - 2 * level, "exact").low
-    high = binomtest(most, len(inside)).proportion_ci(1 - 2 * level, "exact").high
+    low, high = float(lower_limit(hits, len(inside), level)), float(upper_limit(most, len(inside), level))
     value = float(np.clip(usual / len(inside), low, high))
-    return Membership(value, float(low), float(high), rate, confidence, len(inside))
+    return Membership(value, low, high, rate, confidence, len(inside))
 
 
 class _Score:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 
 from secmix._base.checks import not_negative, probability
-from secmix._base.dp_accounting import accounting
 from secmix.errors import SecmixError
+from secmix.privacy.dp_accounting import accounting
 from secmix.privacy.gaussian_mechanism import gaussian_epsilon
 
 _MOST = (

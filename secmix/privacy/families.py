@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, finite_array
-from secmix._base.dp_accounting import accounting
 from secmix.errors import DataError, SecmixError
+from secmix.privacy.dp_accounting import accounting
 from secmix.privacy.refuted_rates import Curve, ErrorCounts
 
 _EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 60.0, 1000)])  # in steps of 1.1 %

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.stats import beta, nct, norm
+from scipy.stats import nct, norm
 
 from secmix._base.checks import Array, finite_array, integer, positive, probability
+from secmix._base.rates import upper_limit
 from secmix.errors import DataError, SecmixError
 from secmix.network import Network
 from secmix.privacy.families import NoiseFamily
@@ -327,9 +328,7 @@ def _checked(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
 
 def _limit(errors: Any, runs: int, level: float) -> Array:
     """Return the upper limit of Clopper and Pearson for a rate of errors, each of two at half the level."""
-    errors = np.asarray(errors)
-    with np.errstate(invalid="ignore"):
-        return np.where(errors < runs, beta.isf(level / 2, errors + 1, np.maximum(runs - errors, 1e-300)), 1.0)
+    return upper_limit(errors, runs, level / 2)
 
 
 def _epsilon(wrong: Array, miss: Array, delta: float) -> Array:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import bdtr
-from scipy.stats import beta, binom
+from scipy.stats import binom
 
 from secmix._base.checks import Array
+from secmix._base.rates import lower_limit, upper_limit
 
 Curve = Callable[[Array], Array]
 """From rates of false alarms (tests,) to the least rates of misses (tests,); it falls."""
@@ -53,9 +54,8 @@ class ErrorCounts:
 
     def _interval(self, level: float) -> tuple[float, float]:
         """Return limits of the rate of false alarms at half the ``level`` each."""
-        wrong, right = self.false_alarms, self.runs - self.false_alarms
-        low = float(beta.ppf(level / 2, wrong, right + 1)) if wrong else 0.0
-        return low, float(beta.isf(level / 2, wrong + 1, right)) if right else 1.0
+        low, high = (limit(self.false_alarms, self.runs, level / 2) for limit in (lower_limit, upper_limit))
+        return float(low), float(high)
 
     def _tails(self, rates: Array, misses: Array, negligible: float) -> Array:
         """Return the chance of w X + Y at most as observed, for pairs of rates (tests,); a little more, never less."""

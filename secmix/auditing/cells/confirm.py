@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from scipy.stats import beta
 from scipy.stats import t as student
 
+from secmix._base.rates import lower_limit
 from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.groups import gather
 from secmix.auditing.cells.level_shares import level_shares
@@ -145,7 +145,7 @@ def _recounted(finding: Finding, level: float) -> Finding:
     """Return a count with the lower end of Clopper and Pearson (1934) at ``level``."""
     assert finding.hits is not None
     assert finding.runs is not None
-    low = float(beta.ppf(level, finding.hits, finding.runs - finding.hits + 1))
+    low = float(lower_limit(finding.hits, finding.runs, level))
     moved = {"normalised_low": low, "confidence": 1 - level}
     if finding.low is not None and finding.kind == "lower bound":
         moved["low"] = low
