@@ -211,8 +211,11 @@ def iterations_in_words(outcome: Clearance | Open | None) -> str:
 
 def stated(case: CellContext) -> str:
     """Put into words what is proved of a cell, for a report: of its messages, or of each node by noise."""
-    outcome, noise = proof_of(case), {node: noise_clearance(case, node) for node in case.judged}
-    if isinstance(outcome, Clearance) or None in noise.values():
+    outcome = proof_of(case)
+    if isinstance(outcome, Clearance) or isinstance(case.setup, SumSetup):
+        return in_words(outcome)
+    noise = {node: noise_clearance(case, node) for node in case.judged}
+    if None in noise.values():
         return in_words(outcome)
     nodes: dict[str, list[str]] = {}
     for node, bound in noise.items():

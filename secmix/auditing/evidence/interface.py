@@ -96,6 +96,7 @@ class Evidence:
     needs_premises: bool = False
     not_tried: str = ""  # what a report lists as not tried if a scenario leaves it out
     always: bool = False  # whether it is gathered wherever it applies, even if not asked for
+    collaborations_only: bool = False  # whether it is of collaborations alone: ``applies`` is not asked about a sum
     # for a collaboration whose runs send different messages: "group" if it needs many runs with the same metadata, and
     # is gathered in every group that has enough; "run" if it needs single runs, and is gathered in groups of any size;
     # "all runs" if it compares the groups
@@ -140,4 +141,5 @@ def is_of_runs(kind: str) -> bool:
 def asked(case: CellContext) -> list[Evidence]:
     """Select the evidence that the scenario asks for, or that is always gathered, and that applies to the cell."""
     wanted = (evidence for evidence in installed() if evidence.always or evidence.name in case.cell.measure.evidence)
-    return [evidence for evidence in wanted if evidence.applies(case)]
+    is_sum = isinstance(case.setup, SumSetup)
+    return [e for e in wanted if not (is_sum and e.collaborations_only) and e.applies(case)]

@@ -83,4 +83,5 @@ EVIDENCE = Evidence(
     always=True,
     bounds_epsilon=True,
     judges="all runs",
+    collaborations_only=True,
 )

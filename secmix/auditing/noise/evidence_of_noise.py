@@ -77,5 +77,6 @@ EVIDENCE = Evidence(
     bounds_leakage=True,
     always=True,
     judges="all runs",
+    collaborations_only=True,
 )
 """Bounds a collaboration, of which no exact evidence exists."""

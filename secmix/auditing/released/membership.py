@@ -192,4 +192,5 @@ EVIDENCE = Evidence(
     always=True,
     tells_members=True,
     judges="all runs",
+    collaborations_only=True,
 )

@@ -26,10 +26,8 @@ _MEMBERS = 10  # least number of runs of a group for membership in it to be a fe
 
 
 def _applies(case: CellContext) -> bool:
-    observation = case.observation
-    if not isinstance(observation, CollaborationObservation):
-        return False
-    return len({tuple(group.metadata) for group in observation.groups}) > 1
+    assert isinstance(case.observation, CollaborationObservation)
+    return len({tuple(group.metadata) for group in case.observation.groups}) > 1
 
 
 def _gather(case: CellContext) -> Gathered:
@@ -101,4 +99,5 @@ EVIDENCE = Evidence(
     rank=8,
     always=True,
     judges="all runs",
+    collaborations_only=True,
 )
