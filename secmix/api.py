@@ -18,8 +18,16 @@ from secmix.auditing.engine.results_folder import cell_cache, discard_cache, rep
 from secmix.auditing.report import Report
 from secmix.errors import SecmixError, nearest, shown
 from secmix.scenario import PolicySpec, Scenario, render
-from secmix.scenario.line_numbers import lines_of_cells, located
-from secmix.scenario.resolve import AS_IT_WAS_RUN, cell_at, home_of, resolve, seen_from, with_changes
+from secmix.scenario.resolve import (
+    AS_IT_WAS_RUN,
+    cell_at,
+    home_of,
+    lines_of_cells,
+    located,
+    resolve,
+    seen_from,
+    with_changes,
+)
 
 
 def audit(

@@ -50,6 +50,8 @@ def assemble(
     cells = [_with_names(cell) for cell in with_what_the_report_says(audited, numbered, given)]
     findings = [
         finding.model_copy(update={"notes": [named(note, cell.names) for note in finding.notes]})
+        if cell.names
+        else finding
         for cell, (_, found) in zip(cells, results, strict=True)
         for finding in found
     ]

@@ -16,8 +16,7 @@ from secmix._base.settings import faults_of_settings, takes
 from secmix._base.toml_text import line_of, read_text, read_toml
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
-from secmix.scenario.line_numbers import located
-from secmix.scenario.resolve import in_table, seen_from, with_known_adversaries
+from secmix.scenario.resolve import in_table, located, seen_from, with_known_adversaries
 
 if TYPE_CHECKING:
     from secmix.auditing.engine.estimate import CostEstimate

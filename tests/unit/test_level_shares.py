@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from secmix.auditing.cells.level_shares import level_shares
+from secmix.auditing.evidence.interface import level_shares
 from secmix.scenario import from_dict
 
 CELL = {"network": {"kind": "cycle", "nodes": 4}, "data": {"name": "wine"}, "measure": {"level": 0.06}}

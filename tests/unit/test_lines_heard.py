@@ -12,7 +12,7 @@ import pytest
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.observation.lines import Lines, lines_of
+from secmix.auditing.observation.observation import Lines, lines_of
 from secmix.auditing.report import Cell
 from secmix.protocols import PDMM, Plain, SecureSum
 from secmix.reporting import words

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import secmix
-from secmix.auditing.cells.fields import sentence
-from secmix.auditing.cells.undecided import explained, reasons, runs_needed
+from secmix.auditing.cells.fields import explained, reasons, runs_needed, sentence
 from secmix.auditing.decide import Premises, of_findings, of_leakage
 from secmix.auditing.report import Finding, NodeSummary
 from secmix.kernel import Clearance, Open, clear_bounds

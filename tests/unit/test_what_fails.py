@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import secmix
-from secmix.auditing.cells import attempt, audit_cell, confirm, observed
-from secmix.auditing.cells.attempt import LATE
+from secmix.auditing.cells import audit_cell, confirm, observed, steps
 from secmix.auditing.cells.groups import gather
+from secmix.auditing.cells.steps import LATE
 from secmix.auditing.engine import processes, run_cell, run_cells
-from secmix.auditing.engine.memory import within
+from secmix.auditing.engine.run_cell import within
 from secmix.auditing.evidence import interface
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
 from secmix.auditing.exposure import policy
@@ -202,7 +202,7 @@ def test_only_an_evidence_that_a_clearance_does_not_need_may_be_left_out_for_tim
         cell = audited("secure_aggregation", measure=measured)
         assert cell.verdict == "holds"
         assert f"evidence 'ksg': {LATE}" in cell.unmeasured
-    monkeypatch.setattr(attempt, "time", SimpleNamespace(time=lambda: math.inf))
+    monkeypatch.setattr(steps, "time", SimpleNamespace(time=lambda: math.inf, monotonic=time.monotonic))
     # An object that is given stays in this process.
     cell = audited("secure_aggregation", 1e6, SecureAggregation(), measure=measured)
     assert cell.verdict == "inconclusive"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from secmix.auditing.advice.change import try_in_turn
+from secmix.auditing.advice.measures import try_in_turn
 from secmix.auditing.decide import of_coalition
 from secmix.auditing.exposure.coalitions import Exposure, Least, NodeExposure
 from secmix.auditing.exposure.policy import judge

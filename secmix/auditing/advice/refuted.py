@@ -8,7 +8,7 @@ from typing import Any
 
 from secmix._base import plugins
 from secmix.auditing import decide
-from secmix.auditing.advice.change import changed_scenario
+from secmix.auditing.advice.measures import changed_scenario
 from secmix.auditing.advice.trials import recommended
 from secmix.auditing.report import Cell, Outcome, Trial, Verdict
 from secmix.auditing.setup import ReadyParts

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from secmix._base.checks import Array
-from secmix.auditing.advice.change import changed_setup, try_in_turn
+from secmix.auditing.advice.measures import changed_setup, try_in_turn
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import solved_together
 from secmix.auditing.observation.observe import SumObservation

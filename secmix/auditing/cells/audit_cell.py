@@ -14,15 +14,13 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import recommended, tried
-from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
-from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, not_measured, sentence
+from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, explained, not_measured, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable
 from secmix.auditing.cells.observed import observed, unchecked
-from secmix.auditing.cells.steps import SELDOM, CellResult, Notify, Steps, Word
-from secmix.auditing.cells.undecided import explained
+from secmix.auditing.cells.steps import SELDOM, CellResult, Notify, Steps, Word, attempted
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.noise.privacy_claims import claim_of

@@ -3,8 +3,8 @@
 An audit looks at each node of each combination with several estimators, and one in forty intervals lies above the
 truth. So whatever would accuse is measured again on fresh runs, on which nothing was chosen, and its lower end is moved
 down until all of an audit's accusations hold together: the parts of ``[measure] level`` for what is counted and what is
-estimated (:mod:`~secmix.auditing.cells.level_shares`) are split over the findings of either (Bonferroni). What follows
-from the protocol, or was recovered in most runs, needs none of that.
+estimated (:func:`~secmix.auditing.evidence.interface.level_shares`) are split over the findings of either (Bonferroni).
+What follows from the protocol, or was recovered in most runs, needs none of that.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from dataclasses import replace
 from scipy.stats import t as student
 
 from secmix._base.rates import lower_limit
-from secmix.auditing.cells.attempt import attempted
 from secmix.auditing.cells.groups import gather
-from secmix.auditing.cells.level_shares import level_shares
 from secmix.auditing.cells.node_status import given_away
 from secmix.auditing.cells.observed import again
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, evidence_of
+from secmix.auditing.cells.steps import attempted
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, evidence_of, level_shares
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from secmix.auditing.cells.attempt import in_doubt
+from secmix.auditing.cells.steps import in_doubt
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.gaussian import share_behind_masks

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from secmix._base.plugins import code_allowed
 from secmix.auditing import decide
-from secmix.auditing.cells.attempt import LATE, place_of, why_failed
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
-from secmix.auditing.cells.steps import CellResult, Notify, Word
+from secmix.auditing.cells.steps import LATE, CellResult, Notify, Word, place_of, why_failed
 from secmix.auditing.engine.estimate import SHOWN_BY_FEW, CostEstimate, check_memory, estimate, planned_runs, too_wide
-from secmix.auditing.engine.memory import within
 from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations, observe
@@ -187,3 +190,30 @@ def _new(ready_parts: ReadyParts | None) -> ReadyParts | None:
     if ready_parts is None:
         return None
     return {key: deep_copy(part) if key[0] == "adversary" else part for key, part in ready_parts.items()}
+
+
+@contextmanager
+def within(mebibytes: float) -> Iterator[None]:
+    """Limit this process to ``mebibytes`` MiB beyond its current memory; more is a ``MemoryError``.
+
+    Only Linux enforces this (RLIMIT_DATA of setrlimit(2)); elsewhere nothing is limited.
+    """
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    before, hardest = resource.getrlimit(resource.RLIMIT_DATA)
+    soft = _taken() + int(mebibytes * 2**20)
+    limits = [soft, *(limit for limit in (before, hardest) if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hardest))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, hardest))
+
+
+def _taken() -> int:
+    """Measure the bytes that this process has reserved for its data."""
+    match = re.search(r"^VmData:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M)
+    return int(match[1]) * 1024 if match else 0

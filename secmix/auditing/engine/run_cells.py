@@ -16,9 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from secmix._base.checks import Progress
 from secmix.auditing import proof
-from secmix.auditing.cells.attempt import LATE
 from secmix.auditing.cells.fields import without_rest
-from secmix.auditing.cells.steps import CellResult, Word
+from secmix.auditing.cells.steps import LATE, CellResult, Word
 from secmix.auditing.engine import cell_cache
 from secmix.auditing.engine.estimate import CostEstimate, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers

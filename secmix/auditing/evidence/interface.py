@@ -143,3 +143,37 @@ def asked(case: CellContext) -> list[Evidence]:
     wanted = (evidence for evidence in installed() if evidence.always or evidence.name in case.cell.measure.evidence)
     is_sum = isinstance(case.setup, SumSetup)
     return [e for e in wanted if not (is_sum and e.collaborations_only) and e.applies(case)]
+
+
+@dataclass(frozen=True)
+class LevelShares:
+    """Chances of wrong accusations, of one cell; together at most its level.
+
+    Attributes
+    ----------
+    counted, estimated : float
+        Of all shares of runs in which data came out, and of all estimates.
+    epsilon : float
+        Of each question about epsilon: the policy's, and the claim's.
+    membership : float
+    """
+
+    counted: float
+    estimated: float
+    epsilon: float
+    membership: float
+
+
+def level_shares(cell: Scenario) -> LevelShares:
+    """Split the level of a cell, a chance of wrong accusations, over all that may accuse by chance.
+
+    What is counted and what is estimated share it in halves; where epsilon is limited or claimed one part more is for
+    that, and where the policy asks about membership one for it. Within a part it is split over findings, nodes and
+    looks (Bonferroni). A sweep's level is split over its combinations before (:meth:`secmix.scenario.Scenario.cells`).
+    """
+    level, policy = cell.measure.level, cell.policy
+    questions = (policy.max_epsilon is not None) + (cell.claim is not None)
+    usual = level / (2 + bool(questions) + (policy.max_membership is not None))
+    # With both, half of what epsilon and membership would have alone: 1/4 + 1/4 + 1/3 + 1/6.
+    membership = level / (6 if questions else 3)
+    return LevelShares(usual, usual, level / 3 / max(questions, 1), membership)

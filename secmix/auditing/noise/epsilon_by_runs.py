@@ -11,8 +11,7 @@ can show that epsilon exceeds a limit and never that it does not.
 
 from __future__ import annotations
 
-from secmix.auditing.cells.level_shares import level_shares
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, level_shares
 from secmix.auditing.noise.noise_bounds import epsilon_in_words
 from secmix.auditing.noise.told_apart import PURPOSE, told_apart
 from secmix.auditing.proof import proof_of

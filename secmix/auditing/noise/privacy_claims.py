@@ -16,9 +16,8 @@ import numpy as np
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
-from secmix.auditing.cells.attempt import in_doubt
-from secmix.auditing.cells.level_shares import level_shares
-from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.cells.steps import in_doubt
+from secmix.auditing.evidence.interface import CellContext, level_shares
 from secmix.auditing.noise.accounting import spending
 from secmix.auditing.noise.noise_bounds import NoiseBound, claim_cleared, epsilon_in_words, noise_bounds
 from secmix.auditing.noise.privacy_loss import LossBound, loss_bound

@@ -15,8 +15,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.observation.lines import Lines, joined, lines_of
-from secmix.auditing.observation.observation import Observation
+from secmix.auditing.observation.observation import Lines, Observation, joined, lines_of
 from secmix.auditing.observation.observe import Seeds, fitting, sampled_rows
 from secmix.auditing.setup import CollaborationSetup
 from secmix.auditing.soundness.adversary_observer import AdversaryObserver, Frame

@@ -16,8 +16,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
 from secmix.auditing.observation.invertible_sums import InvertibleSums, known_sums
-from secmix.auditing.observation.lines import joined, lines_of
-from secmix.auditing.observation.observation import Observation
+from secmix.auditing.observation.observation import Observation, joined, lines_of
 from secmix.auditing.observation.reading import (
     ProbeCache,
     ProbeMismatch,

@@ -18,8 +18,7 @@ import numpy as np
 
 from secmix._base.checks import Array, Ints
 from secmix._base.random import stream
-from secmix.auditing.cells.level_shares import level_shares
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, level_shares
 from secmix.auditing.observation.observe import fitting
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import CollaborationSetup, Setup
