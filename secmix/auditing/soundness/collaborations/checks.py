@@ -8,11 +8,20 @@ in long use, and with other public draws.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
+import numpy as np
+
+from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries import Adversary
-from secmix.auditing.soundness.collaborations.call_variants import check_call_variants
-from secmix.auditing.soundness.collaborations.check_context import CheckContext, SampleRows, depends, difference
+from secmix.auditing.soundness.collaborations.check_context import (
+    CallVariant,
+    CheckContext,
+    SampleRows,
+    depends,
+    difference,
+)
 from secmix.auditing.soundness.collaborations.unusual_rows import CHANGES, one_unlike_all
 from secmix.auditing.soundness.result import BLIND, Check, Counterexample, Soundness, guarded
 from secmix.network import Network
@@ -62,7 +71,7 @@ def _further_checks(context: CheckContext) -> list[Check]:
     return [
         guarded("batch size", lambda: _batch_size(context)),
         guarded("state", lambda: _state(context)),
-        guarded("call variants", lambda: check_call_variants(context)),
+        guarded("call variants", lambda: _call_variants(context)),
         guarded("public draws", lambda: _draws(context)),
     ]
 
@@ -185,3 +194,37 @@ def _draws(context: CheckContext) -> Check:
     rare = 1 - 0.05 ** (1 / seeds)  # more frequent draws would have occurred with 95 % confidence
     assumes = f"Draws that occur in fewer than {rare:.2g} of the calls may behave differently."
     return _result("public draws", context, before, counterexample, (bad, good, assumes))
+
+
+class _Rows(np.ndarray):
+    """Rows of an array subclass, as of a memory map or a table."""
+
+
+def _of_a_class(part: Array) -> Any:
+    return part.copy().view(_Rows)
+
+
+def _integers(part: Array) -> Any:
+    return np.rint(part).astype(np.int64)
+
+
+_VARIANTS = {
+    "rows in single precision": CallVariant(form=partial(np.array, dtype=np.float32)),
+    "rows as integers": CallVariant(form=_integers),
+    "rows of an array subclass": CallVariant(form=_of_a_class),
+    "parts in a tuple": CallVariant(container=tuple),
+    "a channel with earlier messages": CallVariant(begun=True),
+}
+
+
+def _call_variants(context: CheckContext) -> Check:
+    """Call the collaboration with other types of rows and channels."""
+    before, counterexample = context.calls, None
+    for key, (what, variant) in enumerate(_VARIANTS.items(), 200):
+        changed = context.compare_pair(key, variant=variant)
+        if changed is not None:
+            counterexample = Counterexample(f"{what}, {changed.where}", changed.what, changed.entry)
+            break
+    bad = "The protocol depends on the type of its arguments."
+    good = "Over {} calls with other types of rows and channels, the adversary observes the same."
+    return _result("call variants", context, before, counterexample, (bad, good, ""))
