@@ -6,7 +6,7 @@ import math
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -160,7 +160,7 @@ def audit(
     source = None if text is None or path != name else path
     text = text if text is not None and path == name else render(scenario)
     folder = None if out is None else report_folder(Path(out), cell)
-    with taken(folder), _errors_located(scenario, text, source, every):
+    with nullcontext() if folder is None else taken(folder), _errors_located(scenario, text, source, every):
         cache = None if folder is None else cell_cache(folder)
         results = run_cells(
             [cells[i] for i in every],
@@ -178,7 +178,8 @@ def audit(
         audited = [cells[i] for i in every]
         counted_from_1 = [i + 1 for i in every]
         report = assemble(scenario, results, command, path, [lines[i] for i in every], given, audited, counted_from_1)
-        report = counted(report, before, scenario.accepted, date.today())
+        if before is not None or scenario.accepted:
+            report = counted(report, before, scenario.accepted, date.today())
         if folder is not None and cache is not None:
             draft = files.draft(
                 folder, render(seen_from(scenario, home, folder)).encode()

@@ -10,7 +10,7 @@ from typing import Any
 
 from secmix._base.naming import label, named
 from secmix.auditing import decide
-from secmix.auditing.advice.refuted import with_what_the_report_says
+from secmix.auditing.advice.trials import with_what_the_report_says
 from secmix.auditing.cells.steps import CellResult
 from secmix.auditing.evidence.interface import installed
 from secmix.auditing.report import Cell, Conclusion, Report, Verdict, covered

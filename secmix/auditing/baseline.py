@@ -37,8 +37,6 @@ def counted(
     What is worse is defined in ``secmix.auditing.worse``. Without a baseline everything counts that is not accepted;
     without ``today`` no acceptance has ended.
     """
-    if baseline is None and not accepted:
-        return report
     in_force = [entry for entry in accepted if today is None or today <= entry.until]
     ended = [entry for entry in accepted if entry not in in_force]
     cells = [_marked(cell, baseline, in_force, ended) for cell in report.cells]

@@ -12,7 +12,6 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing import unequal
 from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.noise_bounds import NOISE, noise_clearance
@@ -142,7 +141,7 @@ def as_proved(seen: SumObservation, setup: SumSetup, proof: KnownSums) -> SumObs
     Of equal and independent nodes a function of one explains no more of their sum, whatever they encode, than one part
     in so many (Efron, Stein 1981, The jackknife estimate of variance: first-order terms of a symmetric function).
     """
-    if not proof.symmetric or seen.joint is not None or unequal.are_unequal(setup):
+    if not proof.symmetric or seen.joint is not None or setup.is_unequal:
         return replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread])
     reading = reading_of(proof.sums, setup.network.n, setup.corrupt)
     encoded = "; ".join(map(str, proof.encoders))

@@ -85,6 +85,15 @@ class SumSetup(Setup):
     unprobed: str = ""  # why no probes are sent with the runs; empty where they are
     too_wide: str = ""  # why only a few runs are made, which clear nobody; empty where enough are
 
+    @property
+    def is_unequal(self) -> bool:
+        """True if honest nodes are not exchangeable: they hold other numbers of rows, or rows of their own groups."""
+        if self.groups is not None:
+            return True
+        if len({*self.counts}) == 1:  # asked of each node: without a look at each node
+            return False
+        return len({count for i, count in enumerate(self.counts) if i not in self.corrupt}) > 1
+
 
 @dataclass(frozen=True)
 class CollaborationSetup(Setup):

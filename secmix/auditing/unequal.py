@@ -34,15 +34,6 @@ class Share:
     high: float
 
 
-def are_unequal(setup: SumSetup) -> bool:
-    """Say whether honest nodes are not exchangeable: they hold other numbers of rows, or rows of their own groups."""
-    if setup.groups is not None:
-        return True
-    if len({*setup.counts}) == 1:  # asked of each node: without a look at each node
-        return False
-    return len({count for i, count in enumerate(setup.counts) if i not in setup.corrupt}) > 1
-
-
 def share_known(observation: SumObservation, node: int, *, masks: bool, cumulative: bool) -> Share:
     """Return the largest share of the node's input that a reading explains, behind infinite masks or real ones."""
     shares = [Share(0.0, 0.0, 0.0)]

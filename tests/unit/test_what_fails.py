@@ -121,7 +121,8 @@ def test_a_violation_stays_where_another_part_fails(
     monkeypatch: pytest.MonkeyPatch, module: Any, name: str, what: str
 ) -> None:
     monkeypatch.setattr(module, name, failing(MemoryError()))
-    cell = audited(**(ACTIVE if name == "robustness" else {}), policy={"max_revealed_nodes": 0, "min_colluders": 2})
+    needed = {"robustness": ACTIVE, "sigma_curve": {"measure": {"evidence": ["structure", "gaussian"]}}}
+    cell = audited(**needed.get(name, {}), policy={"max_revealed_nodes": 0, "min_colluders": 2})
     assert cell.verdict == "violated"
     assert [line for line in cell.unmeasured if not line.endswith(": not reached")] == [what]
     assert any(what in note for note in cell.notes)

@@ -248,7 +248,12 @@ def _missed(case: CellContext, gathered: list[Gathered]) -> list[str]:
 
 
 def _mask_sizes(case: CellContext) -> list[SigmaPoint]:
-    """Return the curve, or none where messages are no finite numbers: all else that is known still counts."""
+    """Return the curve where Gaussian evidence is asked for; none where messages are no finite numbers.
+
+    All else that is known still counts.
+    """
+    if "gaussian" not in case.cell.measure.evidence:
+        return []
     try:
         with np.errstate(all="ignore"):
             return sigma_curve(case)

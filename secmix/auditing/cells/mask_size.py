@@ -31,7 +31,7 @@ def sigma_curve(case: CellContext) -> list[SigmaPoint]:
     cell, setup, observation = case.cell, case.setup, case.observation
     if not isinstance(setup, SumSetup) or not isinstance(observation, SumObservation):
         return []
-    if not _has_sigma(setup.protocol) or "gaussian" not in cell.measure.evidence:
+    if not _has_sigma(setup.protocol):
         return []
     first = max(min(observation.iterations), 0)
     inputs = observation.inputs[first][:, :_RUNS].transpose(1, 0, 2)

@@ -14,7 +14,6 @@ from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.observation.weighing import room_for_messages
 from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.setup import CollaborationSetup, SumSetup
-from secmix.auditing.unequal import are_unequal
 from secmix.errors import DataError
 from secmix.protocols.released import FittedMixture, Released
 from secmix.scenario import FEWEST_RUNS, Scenario
@@ -127,7 +126,7 @@ def _beyond(cell: Scenario, setup: SumSetup, runs: int) -> str:
     columns = max((k for k, each in of_a_run.items() if runs * each <= room), default=0)
     fewer = f"set features to at most {columns}, or" if columns else "use fewer nodes or iterations, or set"
     exact = [evidence.name for evidence in installed() if evidence.exact and evidence.name in cell.measure.evidence]
-    if _fewest(cell, setup) == FEWEST_RUNS and exact and not are_unequal(setup) and _FEW_RUNS * of_a_run[d] <= room:
+    if _fewest(cell, setup) == FEWEST_RUNS and exact and not setup.is_unequal and _FEW_RUNS * of_a_run[d] <= room:
         fewer = f"{fewer.removesuffix(', or')}, [measure] evidence to {exact} alone, or"
     entries = _numbers_summed(cell, setup, d) // (setup.network.n * cell.model.iterations)
     return (

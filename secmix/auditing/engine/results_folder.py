@@ -39,15 +39,12 @@ def report_folder(out: Path, cell: int | None) -> Path:
 
 
 @contextmanager
-def taken(folder: Path | None) -> Iterator[None]:
+def taken(folder: Path) -> Iterator[None]:
     """Hold ``folder`` for this audit alone; make it if need be, and remove it again if it stays empty.
 
     Raises SecmixError if it cannot be written, or another audit writes into it; if the disk fills up or goes away in
     the middle.
     """
-    if folder is None:
-        yield
-        return
     new = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         with _without_empty(new):

@@ -59,7 +59,7 @@ def _findings_about(
     for view, nats in (("single", single), ("cumulative", cumulative)):
         share = low = normalised(nats, 1)
         most = nats
-        estimated = unequal.are_unequal(setup) and not math.isinf(nats)
+        estimated = setup.is_unequal and not math.isinf(nats)
         if estimated:
             measured = unequal.share_known(observation, node, masks=True, cumulative=view == "cumulative")
             share, low = measured.value, measured.low

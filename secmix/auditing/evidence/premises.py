@@ -23,7 +23,7 @@ from secmix.scenario import Scenario
 def is_exact(cell: Scenario, setup: SumSetup) -> bool:
     """Check whether all evidence that the scenario names is exact; of nodes that are no equals it is estimated."""
     named = [evidence for evidence in installed() if evidence.name in cell.measure.evidence]
-    return all(evidence.exact for evidence in named) and not unequal.are_unequal(setup)
+    return all(evidence.exact for evidence in named) and not setup.is_unequal
 
 
 def is_linear(case: CellContext) -> bool:
@@ -77,7 +77,7 @@ def output_share(setup: SumSetup, observation: SumObservation, node: int) -> flo
 
     If nodes have different numbers of rows it is measured.
     """
-    if unequal.are_unequal(setup):
+    if setup.is_unequal:
         return unequal.output_share(setup, observation, node)
     return 1.0 / (setup.network.n - len(setup.corrupt))
 

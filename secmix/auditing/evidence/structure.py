@@ -45,7 +45,7 @@ def _findings_about(
     for view, share in (("single", single), ("cumulative", max(share for _, share in shares))):
         known = share > 1 - 1e-6
         ends = (share, share)
-        estimated = unequal.are_unequal(setup) and not known
+        estimated = setup.is_unequal and not known
         if estimated:
             measured = unequal.share_known(observation, node, masks=False, cumulative=view == "cumulative")
             share, ends = measured.value, (measured.low, measured.high)
