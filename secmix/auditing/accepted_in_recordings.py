@@ -72,10 +72,10 @@ def concluded(
             _log.warning("%s", brief(f"an accepted finding is none of this recording: {_what(entry)}"))
             continue
         ended = today is not None and today > entry.until
-        accepted.append(_acceptance(entry, ended))
+        about = {"protocol": "the recorded run", "adversary": "whoever reads it", "what": _what(entry)}
+        accepted.append(Acceptance(**about, ended=ended, **entry.words()))
         if not ended:
-            by = f"by {entry.by} " if entry.by else ""
-            reasons |= dict.fromkeys(named, brief(f"{entry.reason} ({by}until {entry.until})"))
+            reasons |= dict.fromkeys(named, entry.why)
     verdict = decide.of_recording(fault.verdict for fault in faults if fault not in reasons)
     if not reasons:
         return RecordedConclusion(verdict, tuple(accepted), {})
@@ -99,15 +99,3 @@ def _what(entry: AcceptedInRecordingSpec) -> str:
     parts += [f"{entry.control}, which did not act"] * (entry.control is not None)
     parts += ["rows that the released result gives away"] * entry.result + [OPEN] * entry.leaves_open
     return " and ".join(parts)
-
-
-def _acceptance(entry: AcceptedInRecordingSpec, ended: bool) -> Acceptance:
-    return Acceptance(
-        protocol="the recorded run",
-        adversary="whoever reads it",
-        what=_what(entry),
-        reason=entry.reason,
-        by=entry.by,
-        until=str(entry.until),
-        ended=ended,
-    )

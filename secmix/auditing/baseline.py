@@ -49,7 +49,11 @@ def counted(
     known = [fault.verdict for fault in faults if fault.accepted is None and not fault.counts]
     ends = sorted({entry.until for entry in in_force if any(_names(entry, cell) for cell in cells)})
     over = [entry for entry in ended if any(_names(entry, cell) for cell in cells)]
-    acceptances = [_acceptance(e, e in ended) for e in accepted if any(_names(e, cell) for cell in cells)]
+    acceptances = [
+        Acceptance(protocol=e.protocol, adversary=e.adversary, what=_what(e), ended=e in ended, **e.words())
+        for e in accepted
+        if any(_names(e, cell) for cell in cells)
+    ]
     report = report.model_copy(update={"sentence": report.sentence + _ended(over), "accepted": acceptances})
     sentences = []
     if baseline is not None:
@@ -71,18 +75,6 @@ def counted(
     if update["verdict"] == "no worse":
         update["headline"] = _headline(baseline is not None, known, accepting, ends)
     return report.model_copy(update=update)
-
-
-def _acceptance(entry: AcceptedSpec, ended: bool) -> Acceptance:
-    return Acceptance(
-        protocol=entry.protocol,
-        adversary=entry.adversary,
-        what=_what(entry),
-        reason=entry.reason,
-        by=entry.by,
-        until=str(entry.until),
-        ended=ended,
-    )
 
 
 def _ended(entries: Sequence[AcceptedSpec]) -> str:
@@ -170,7 +162,7 @@ def _marked(
     update: dict[str, Any] = {"nodes": nodes, "notes": [*cell.notes, *_notes(cell, entries, ended)]}
     robustness, coalitions = cell.robustness, cell.coalitions
     if robustness is not None and robustness.verdict in FAULTS:
-        accepted = _reason([entry for entry in entries if entry.robustness])
+        accepted = next((entry.why for entry in entries if entry.robustness), None)
         marks = since(old.robustness if old else None, robustness, worse.pushed_farther)
         update["robustness"] = robustness.model_copy(update={"accepted": accepted, **marks})
     if coalitions is not None and coalitions.verdict in FAULTS:
@@ -197,22 +189,14 @@ def _names(entry: AcceptedSpec, cell: Cell) -> bool:
 
 
 def _why(entries: Sequence[AcceptedSpec], node: NodeSummary) -> str | None:
-    return _reason(
-        [
-            entry
-            for entry in entries
-            if entry.standing is not None
-            and node.standing in _COVERS[entry.standing]
-            and (entry.nodes is None or node.node in entry.nodes)
-        ]
+    covering = (
+        entry.why
+        for entry in entries
+        if entry.standing is not None
+        and node.standing in _COVERS[entry.standing]
+        and (entry.nodes is None or node.node in entry.nodes)
     )
-
-
-def _reason(entries: Sequence[AcceptedSpec]) -> str | None:
-    if not entries:
-        return None
-    by = f"by {entries[0].by} " if entries[0].by else ""
-    return brief(f"{entries[0].reason} ({by}until {entries[0].until})")
+    return next(covering, None)
 
 
 def _what(entry: AcceptedSpec) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from secmix._base.plugins import available
-from secmix.errors import nearest
+from secmix.errors import brief, nearest
 
 WholeNumber = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -323,6 +323,16 @@ class _Acceptance(Strict):
             with suppress(ValueError):  # from report.json
                 return date.fromisoformat(value)
         return value
+
+    @property
+    def why(self) -> str:
+        """The reason, by whom and until when, in a line."""
+        by = f"by {self.by} " if self.by else ""
+        return brief(f"{self.reason} ({by}until {self.until})")
+
+    def words(self) -> dict[str, Any]:
+        """Return the fields as a report has them."""
+        return {"reason": self.reason, "by": self.by, "until": str(self.until)}
 
 
 class AcceptedInRecordingSpec(_Acceptance):

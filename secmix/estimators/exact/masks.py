@@ -31,14 +31,12 @@ _STEP = 1e-12
 _TAILS = 15.0
 
 
-def unmet_mask_premises(
-    drawn: Sequence[Array], modulus: float | None, grid: float = 0.0, *, given: Sequence[Array] | None = None
-) -> list[str]:
+def unmet_mask_premises(drawn: Sequence[Array], modulus: float | None, grid: float = 0.0) -> list[str]:
     """List what is wrong with the masks of several averagings, each (runs, k, m); empty if nothing was found.
 
     Masks that serve from some averaging to the last are no fault here: those are read jointly. ``drawn``, sequence of
     (runs, k, m); ``modulus``: of the messages, where they are residues; ``grid``: step of fixed-point numbers; 0 for
-    real ones; ``given``, sequence of (runs, k, m): the masks that are used, where those that are ``drawn`` are not.
+    real ones.
 
     >>> rng = np.random.default_rng(0)
     >>> unmet_mask_premises([rng.normal(size=(500, 3, 2))], None)
@@ -46,7 +44,7 @@ def unmet_mask_premises(
     >>> unmet_mask_premises([np.repeat(rng.normal(size=(500, 1, 2)), 3, axis=1)], None)
     ['masks of one averaging are correlated (up to 1.00), so they may cancel']
     """
-    return [*unmet_independence(drawn), *unmet_shape(drawn, modulus, grid, given=given)]
+    return [*unmet_independence(drawn), *unmet_shape(drawn, modulus, grid)]
 
 
 def unmet_independence(drawn: Sequence[Array]) -> list[str]:
