@@ -12,8 +12,8 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.evidence.premises import share_behind_masks
 from secmix.auditing.noise.noise_bounds import NOISE, noise_clearance
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation

@@ -9,9 +9,8 @@ import numpy as np
 from secmix.auditing.cells.steps import in_doubt
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
-from secmix.auditing.evidence.gaussian import share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.evidence.premises import known_of_sums, output_share
+from secmix.auditing.evidence.premises import known_of_sums, output_share, share_behind_masks
 from secmix.auditing.noise.noise_bounds import noise_clearance
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation

@@ -21,9 +21,8 @@ from scipy.special import ndtr
 from secmix._base.checks import Array
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import finite, is_linear, output_share, under_premises
+from secmix.auditing.evidence.premises import finite, is_linear, nats_of, nats_of_all, output_share, under_premises
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.observation.reading import Reading
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED
@@ -52,9 +51,9 @@ def _findings_about(
 ) -> Iterator[Finding]:
     """Yield the findings about ``node``, of which known sums reveal up to ``more`` nats beyond the formula."""
     single = max(
-        _nats(observation, r, node, iterations) for iterations, r in observation.all_readings if len(iterations) == 1
+        nats_of(observation, r, node, iterations) for iterations, r in observation.all_readings if len(iterations) == 1
     )
-    cumulative = _cumulative(setup, observation, node)
+    cumulative = nats_of_all(setup, observation, node)
     baseline = output_share(setup, observation, node)
     for view, nats in (("single", single), ("cumulative", cumulative)):
         share = low = normalised(nats, 1)
@@ -88,20 +87,6 @@ def _findings_about(
             baseline=baseline,
             notes=notes,
         )
-
-
-def share_behind_masks(setup: SumSetup, observation: SumObservation, node: int) -> float:
-    """Compute the share of the node's variance that is known through masks of this size, for nodes of equal size."""
-    return normalised(_cumulative(setup, observation, node), 1)
-
-
-def _cumulative(setup: SumSetup, observation: SumObservation, node: int) -> float:
-    n = setup.network.n
-    return max(
-        _nats(observation, r, node + n * place, iterations)
-        for iterations, r in observation.all_readings
-        for place in range(len(iterations))
-    )
 
 
 def _negentropies_of_the_rest(setup: SumSetup, observation: SumObservation) -> dict[int, float]:
@@ -164,14 +149,6 @@ def _refuting(n: int) -> float:
     from scipy.stats import kstwo
 
     return float(kstwo.isf(1e-3, n))
-
-
-def _nats(observation: SumObservation, reading: Reading, place: int, iterations: list[int]) -> float:
-    """Compute the information about one input, with masks relative to the entry with the largest spread."""
-    spread = max(observation.widest[t] for t in iterations)
-    if spread == 0:
-        return 0.0
-    return reading.gaussian.information(place, max(observation.mask_size, 1e-300) / spread)
 
 
 EVIDENCE = Evidence(

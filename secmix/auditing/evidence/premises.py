@@ -1,6 +1,7 @@
 """Adjust exact findings if their premises are in doubt, or if inputs are blurred.
 
-Also count whether exactly known sums are as many numbers as the rows behind them.
+Also say what every sum tells: of its total, behind masks of its size, and whether exactly known sums are as many
+numbers as the rows behind them.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from secmix._base.checks import Array
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import CellContext, installed
 from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.reading import Reading
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
+from secmix.estimators.estimate import normalised
 from secmix.protocols import Defences
 from secmix.scenario import Scenario
 
@@ -80,6 +83,29 @@ def output_share(setup: SumSetup, observation: SumObservation, node: int) -> flo
     if setup.is_unequal:
         return unequal.output_share(setup, observation, node)
     return 1.0 / (setup.network.n - len(setup.corrupt))
+
+
+def share_behind_masks(setup: SumSetup, observation: SumObservation, node: int) -> float:
+    """Compute the share of the node's variance that is known through masks of this size, for nodes of equal size."""
+    return normalised(nats_of_all(setup, observation, node), 1)
+
+
+def nats_of_all(setup: SumSetup, observation: SumObservation, node: int) -> float:
+    """Compute the information about the node's input behind Gaussian masks, of all iterations that are read jointly."""
+    n = setup.network.n
+    return max(
+        nats_of(observation, r, node + n * place, iterations)
+        for iterations, r in observation.all_readings
+        for place in range(len(iterations))
+    )
+
+
+def nats_of(observation: SumObservation, reading: Reading, place: int, iterations: list[int]) -> float:
+    """Compute the information about one input, with masks relative to the entry with the largest spread."""
+    spread = max(observation.widest[t] for t in iterations)
+    if spread == 0:
+        return 0.0
+    return reading.gaussian.information(place, max(observation.mask_size, 1e-300) / spread)
 
 
 def finite(value: float) -> float | None:
