@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import date
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from secmix._base import files
 from secmix._base.checks import Progress, positive
+from secmix.auditing.engine.processes import import_ahead, leave_unguarded_worker
 from secmix.auditing.engine.results_folder import cell_cache, discard_cache, report_folder, taken
 from secmix.auditing.report import Report
 from secmix.errors import SecmixError, nearest, shown
@@ -112,13 +114,6 @@ def audit(
     >>> report.verdict, [(s.node, s.standing) for s in report.cells[0].nodes]
     ('violated', [(0, 'corrupt'), (1, 'revealed'), (2, 'corrupt'), (3, 'revealed')])
     """
-    from secmix import reporting
-    from secmix.auditing.assemble import assemble
-    from secmix.auditing.baseline import counted
-    from secmix.auditing.engine.processes import leave_unguarded_worker
-    from secmix.auditing.engine.run_cells import run_cells
-    from secmix.auditing.exposure.policy import against, listed
-
     leave_unguarded_worker()
     deadline = math.inf if time_limit is None else time.time() + positive(time_limit, "time_limit")
     scenario, name, text = resolve(scenario_or_path)
@@ -127,6 +122,14 @@ def audit(
     given = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
     numbers = {"seed": seed, "memory_limit": memory_limit}
     scenario = with_changes(scenario, protocols, adversaries, numbers, policy, accepted)
+    several = workers > 1 and cell is None and len(list(islice(scenario.cells(), 2))) > 1
+    import_ahead(scheduler is None and (several or (deadline < math.inf and not given)))
+    from secmix import reporting
+    from secmix.auditing.assemble import assemble
+    from secmix.auditing.baseline import counted
+    from secmix.auditing.engine.run_cells import run_cells
+    from secmix.auditing.exposure.policy import against, listed
+
     if colluders is not None:
         colluders = sorted(set(colluders))
         scenario = against(scenario, colluders)

@@ -23,11 +23,13 @@ from analysis.information.run import Job, drawn, jobs_of
 from analysis.information.tasks import Array
 from analysis.study import Numbers
 from secmix.estimators import Estimate, information_lower_bound, ksg
-from secmix.estimators.ksg import invariance
-from secmix.estimators.ksg.levels import Levels
-from secmix.estimators.ksg.nearness import Nearness
+from secmix.estimators.ksg_estimator import invariance
+from secmix.estimators.ksg_estimator.levels import Levels
+from secmix.estimators.ksg_estimator.nearness import Nearness
 
-_information = importlib.import_module("secmix.estimators.ksg.information")  # the package has a function of its name
+_information = importlib.import_module(
+    "secmix.estimators.ksg_estimator.information"
+)  # the package has a function of its name
 _SAID = "at least this much: "
 _PARTS = ("peers", "draws", "own", "again", "independent")
 _MOST_ROWS = 2000

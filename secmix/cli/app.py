@@ -101,14 +101,7 @@ def audit(
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)
     with _errors_shown(debug, lambda: resumable(folder)):
-        from secmix.auditing.engine.ahead import import_ahead
-
-        import_ahead(workers, scheduler)
-        from rich.console import Console
-
-        from secmix import reporting
         from secmix.api import audit as run
-        from secmix.auditing.exposure.policy import read
         from secmix.cli.flower_scaffold import chosen
 
         formats = _listed("html,json,md" if format is None else format)
@@ -123,7 +116,7 @@ def audit(
                 policy=policy,
                 baseline=baseline,
                 cell=cell,
-                colluders=None if colluders is None else read(colluders),
+                colluders=None if colluders is None else _numbers(colluders),
                 memory_limit=memory_limit,
                 show_private=show_private,
                 accepted=accepted,
@@ -131,10 +124,20 @@ def audit(
                 allow_code=allow_code,
                 progress=notify,
             )
+        from rich.console import Console
+
+        from secmix import reporting
+
         files = [folder / name for name in reporting.files_of(formats)]
         with console.printed():
             reporting.print_report(report, Console(), files)
     raise typer.Exit(STATUS[report.verdict])
+
+
+def _numbers(colluders: str) -> list[int]:
+    from secmix.auditing.exposure.policy import read
+
+    return read(colluders)
 
 
 def _listed(text: str) -> tuple[str, ...]:

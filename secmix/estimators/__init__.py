@@ -1,13 +1,19 @@
 """Evidence: leaked subspaces, mutual information, reconstruction; robustness and its proven bounds."""
 
-from secmix.estimators.estimate import Estimate, normalised
-from secmix.estimators.exact.gaussian import gaussian_leakage
-from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
-from secmix.estimators.information import information_lower_bound
-from secmix.estimators.ksg.entropies import entropy
-from secmix.estimators.ksg.information import ksg
-from secmix.estimators.robustness.bias_curves import BiasPoint, bias_curve, breakdown_point
-from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from secmix.estimators.estimate import Estimate, normalised
+    from secmix.estimators.exact.gaussian import gaussian_leakage
+    from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
+    from secmix.estimators.information import information_lower_bound
+    from secmix.estimators.ksg_estimator.entropies import entropy
+    from secmix.estimators.ksg_estimator.information import ksg
+    from secmix.estimators.robustness.bias_curves import BiasPoint, bias_curve, breakdown_point
+    from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
 
 __all__ = [
     "BiasPoint",
@@ -25,3 +31,21 @@ __all__ = [
     "leaked_subspace",
     "normalised",
 ]
+
+# Loaded on use: most audits need neither a compiler nor a robust rule.
+_HOMES = {
+    **dict.fromkeys(("Estimate", "normalised"), "estimate"),
+    "gaussian_leakage": "exact.gaussian",
+    **dict.fromkeys(("LeakedSubspace", "leaked_subspace"), "exact.structure"),
+    "information_lower_bound": "information",
+    "entropy": "ksg_estimator.entropies",
+    "ksg": "ksg_estimator.information",
+    **dict.fromkeys(("BiasPoint", "bias_curve", "breakdown_point"), "robustness.bias_curves"),
+    **dict.fromkeys(("Bound", "BoundViolated", "bounds"), "robustness.proven"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'secmix.estimators' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"secmix.estimators.{_HOMES[name]}"), name)

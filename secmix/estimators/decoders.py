@@ -103,7 +103,7 @@ def information_bound(target: ArrayLike, prediction: ArrayLike) -> float:
     the nearest-neighbour estimate (Kozachenko and Leonenko) on the distinct rows: rows dealt from a finite data set
     come again in other runs, and stand for the population they were sampled from. Infinite where the residual vanishes.
     """
-    from secmix.estimators.ksg.entropies import entropy
+    from secmix.estimators.ksg_estimator.entropies import entropy
 
     x, guess = np.asarray(target, dtype=float), np.asarray(prediction, dtype=float)
     d = x.shape[1]

@@ -338,11 +338,11 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     sizes = np.concatenate([some, np.zeros(len(basis) - len(some))])
     through = basis.T @ seen / np.maximum(sizes, 1e-13)[:, None]
     _, gain, directions = np.linalg.svd(through, full_matrices=False)
-    told = directions.T * (gain / np.hypot(1.0, gain))  # of a direction that nothing is read of, nothing
+    weighted = directions.T * (gain / np.hypot(1.0, gain))  # of a direction that nothing is read of, nothing
     places: dict[int, list[int]] = {}
     for k, node in enumerate(nodes):
         places.setdefault(node, []).append(k)
-    return {node: min(float(np.linalg.norm(told[own], 2)) ** 2, 1.0) for node, own in places.items()}
+    return {node: min(float(np.linalg.norm(weighted[own], 2)) ** 2, 1.0) for node, own in places.items()}
 
 
 def known_together(combinations: Iterable[Combination]) -> dict[int, float]:

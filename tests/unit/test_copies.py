@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.estimators.ksg.copies import on_a_line
+from secmix.estimators.ksg_estimator.copies import on_a_line
 
 
 def pair(seed: int, n: int, relation: float = 0.6):

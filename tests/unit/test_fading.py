@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secmix.estimators.ksg.fading import NeighbourSteps
+from secmix.estimators.ksg_estimator.fading import NeighbourSteps
 
 
 def test_growth_is_excused_where_the_steps_shorten_and_the_rows_are_enough():

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from secmix.errors import DataError
 from secmix.estimators import entropy, information_lower_bound, ksg
-from secmix.estimators.ksg.entropies import entropies
+from secmix.estimators.ksg_estimator.entropies import entropies
 from secmix.estimators.neighbours.counts import kth_on_lines
 
 pytestmark = pytest.mark.delicate

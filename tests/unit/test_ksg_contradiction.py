@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from secmix.estimators import information_lower_bound, ksg
-from secmix.estimators.ksg.invariance import contradicted
+from secmix.estimators.ksg_estimator.invariance import contradicted
 
 SILENT = information_lower_bound(*np.random.default_rng(0).standard_normal((2, 10)))
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from secmix.estimators.ksg.nearness import nearness
+from secmix.estimators.ksg_estimator.nearness import nearness
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])

@@ -24,7 +24,7 @@ from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
 
 CONFIRMING = "what would accuse, again on fresh runs"
-_DEGREES = 6  # of Student's t: for KSG see estimators/ksg/levels.py; a normal interval of decoders errs too often
+_DEGREES = 6  # of Student's t: as ksg_estimator/levels.py has it; a normal interval of decoders errs too often
 _USUAL = 0.975  # the side of a 95 % interval
 
 

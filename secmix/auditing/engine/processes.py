@@ -6,6 +6,7 @@ undefined state. Here only the parent reads and writes, and only public function
 
 from __future__ import annotations
 
+import gc
 import math
 import multiprocessing
 import pickle
@@ -52,6 +53,26 @@ def start_server() -> Any:
                 forkserver.ensure_running()
             return context
     return multiprocessing.get_context("spawn")
+
+
+def import_ahead(in_processes: bool) -> None:
+    """Import what cells need, while the server of processes, if these are to run them, imports it for them."""
+    if in_processes:
+        start_server()
+    with importing():
+        import secmix.auditing.engine.run_cells  # noqa: F401
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Pause garbage collection while the block imports, since scanning all modules repeatedly is slow."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager

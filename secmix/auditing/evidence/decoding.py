@@ -14,7 +14,6 @@ from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding, LeakageCurve
 from secmix.estimators.decoders import RECOVERED, Decoding, reconstruct
 from secmix.estimators.estimate import normalised, wilson
-from secmix.estimators.ksg.information import ksg
 
 MOST = 0.5
 """Share of recovered runs from which on a node counts as revealed."""
@@ -120,6 +119,8 @@ def _curve(decoders: NodeDecoders, node: int, k: int) -> LeakageCurve:
     target, iterations = decoders.target, decoders.iterations
     if not iterations:
         return LeakageCurve(node=node, evidence="the view is empty", iterations=[0], single=[0.0], cumulative=[0.0])
+
+    from secmix.estimators import ksg  # compiled, so loaded on use
 
     def height(decoding: Decoding) -> float:
         if decoding.explained[0] > 1 - RECOVERED:

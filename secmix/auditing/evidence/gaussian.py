@@ -27,7 +27,6 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import normalised
-from secmix.estimators.ksg.entropies import entropies
 
 _REVEALS_FROM = 1 - RECOVERED**2
 """Masks are so small that the input is known to 1e-6, the criterion for a recovered row."""
@@ -131,6 +130,8 @@ def negentropy(values: Array) -> float:
     standard = standard[:, _far_from_gaussian(standard) >= _refuting(len(values))]
     if not standard.shape[1]:
         return 0.0
+    from secmix.estimators.ksg_estimator.entropies import entropies  # compiled, so loaded on use
+
     least = float(entropies(standard).min())
     return max(0.5 * math.log(2 * math.pi * math.e) - least, 0.0) + 2 / math.sqrt(len(values))
 

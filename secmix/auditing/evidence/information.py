@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from secmix import estimators  # which loads what is compiled on use
 from secmix._base.checks import Array
 from secmix.auditing.evidence.decoding import as_measured, node_decoders
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.report import Finding
-from secmix.estimators import information_lower_bound
 from secmix.estimators.decoders import linear_prediction
 from secmix.estimators.estimate import normalised
 
@@ -45,7 +45,7 @@ def _findings_about(case: CellContext, node: int) -> list[Finding]:
         target, view, reduced = *_decoded(target, view), ", of the view reduced by a linear decoder"
         if not np.ptp(view, axis=0).all() or not np.ptp(target, axis=0).all():
             return []
-    bound = information_lower_bound(target, view, level=1 - case.level)
+    bound = estimators.information_lower_bound(target, view, level=1 - case.level)
     leakage = normalised(bound.low, target.shape[1])
     return [
         Finding(

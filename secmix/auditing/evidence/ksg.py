@@ -25,7 +25,6 @@ from secmix.auditing.evidence.premises import finite
 from secmix.auditing.report import Finding
 from secmix.estimators.decoders import Decoding, information_bound
 from secmix.estimators.estimate import Estimate, Status, normalised
-from secmix.estimators.ksg.information import ksg, ksg_number
 
 _MANY = 20  # with more features, KSG on the view itself would be meaningless
 
@@ -68,6 +67,8 @@ def _measured(
     A decoder's output is a function of the view, so the information in it is a lower bound, and so is the Gaussian
     bound from its residual.
     """
+    from secmix.estimators.ksg_estimator.information import ksg, ksg_number  # compiled, so loaded on use
+
     estimates: list[Estimate] = []
     varying = view[:, np.ptp(view, axis=0) > 0]
     # Lower bounds with their numbers, and functions that compute the rest, called for the largest only.
@@ -117,6 +118,8 @@ def _measured(
 
 def _as_bound(target: Target, decoder: Decoding, k: int, gaussian: float) -> Estimate:
     """Estimate KSG on a decoder's output, as a lower bound."""
+    from secmix.estimators.ksg_estimator.information import ksg  # compiled, so loaded on use
+
     reading = ksg(target.values, decoder.prediction, k=k, bound=False)
     value = max(reading.value, gaussian if math.isfinite(gaussian) else reading.value)
     method = f"{reading.method}, on the output of {decoder.error.method}"

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from secmix.estimators.ksg.levels import Read
+from secmix.estimators.ksg_estimator.levels import Read
 from secmix.estimators.samples import Floats, Samples
 
 DETERMINED = 1e-6  # relative held-out residual below which a target counts as a function of the view

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from secmix.errors import DataError
 from secmix.estimators.estimate import Estimate, Kind, Status
-from secmix.estimators.ksg.entropies import npeet_reading, reader
-from secmix.estimators.ksg.fading import steps
-from secmix.estimators.ksg.invariance import SMOOTH, cross_checked
-from secmix.estimators.ksg.levels import levels
-from secmix.estimators.ksg.premises import determined, unmet_premises
+from secmix.estimators.ksg_estimator.entropies import npeet_reading, reader
+from secmix.estimators.ksg_estimator.fading import steps
+from secmix.estimators.ksg_estimator.invariance import SMOOTH, cross_checked
+from secmix.estimators.ksg_estimator.levels import levels
+from secmix.estimators.ksg_estimator.premises import determined, unmet_premises
 from secmix.estimators.samples import (
     Samples,
     logarithm_base,

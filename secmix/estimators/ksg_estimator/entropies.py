@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import digamma
 
 from secmix.errors import DataError
-from secmix.estimators.ksg.levels import Read
+from secmix.estimators.ksg_estimator.levels import Read
 from secmix.estimators.neighbours.counts import kth_distances, kth_on_lines, neighbour_counts
 from secmix.estimators.samples import Floats, Samples, columns, enough_rows, positive, standardised
 

@@ -15,9 +15,9 @@ import numpy as np
 from secmix.estimators.estimate import Estimate
 from secmix.estimators.information import information_lower_bound
 from secmix.estimators.information.normal_scores import normal_scores
-from secmix.estimators.ksg.copies import on_a_line
-from secmix.estimators.ksg.levels import Read
-from secmix.estimators.ksg.nearness import nearness
+from secmix.estimators.ksg_estimator.copies import on_a_line
+from secmix.estimators.ksg_estimator.levels import Read
+from secmix.estimators.ksg_estimator.nearness import nearness
 from secmix.estimators.samples import Floats, Samples, standardised, untied
 
 SMOOTH = 10

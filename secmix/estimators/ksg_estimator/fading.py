@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from secmix.estimators.ksg.levels import Read
+from secmix.estimators.ksg_estimator.levels import Read
 from secmix.estimators.samples import Samples
 
 _FACTOR = 8

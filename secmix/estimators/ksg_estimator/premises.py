@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from secmix.estimators.ksg.checks import PLANTED, determined_directions, planted
-from secmix.estimators.ksg.fading import NeighbourSteps
-from secmix.estimators.ksg.levels import Levels, Read
+from secmix.estimators.ksg_estimator.checks import PLANTED, determined_directions, planted
+from secmix.estimators.ksg_estimator.fading import NeighbourSteps
+from secmix.estimators.ksg_estimator.levels import Levels, Read
 from secmix.estimators.samples import Floats, Samples
 
 _READS_LOW = 0.8  # share of what was planted below which the estimator reads low
