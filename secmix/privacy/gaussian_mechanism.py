@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 from scipy.optimize import brentq
 from scipy.stats import norm
@@ -67,7 +68,11 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     >>> [round(gaussian_epsilon(mu, 1e-5), 2) for mu in (0.268, 0.925, 2.0)]
     [1.0, 4.0, 10.0]
     """
-    mu, delta = positive(mu, "mu"), _proper(delta)
+    return _least_epsilon(positive(mu, "mu"), _proper(delta))
+
+
+@lru_cache(maxsize=1024)  # an account of many nodes and rounds asks for few values, many times each
+def _least_epsilon(mu: float, delta: float) -> float:
     if gaussian_delta(0.0, mu) <= delta:
         return 0.0
     bracket = _bracket(lambda epsilon: delta - gaussian_delta(epsilon, mu), 0.0, max(1.0, mu))

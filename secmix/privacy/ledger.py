@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -201,6 +202,11 @@ def current() -> Ledger | None:
 def _caller() -> str:
     """Return file and line of the code outside this package that asked for a release."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _PACKAGE:
+    while frame.f_back is not None and _is_of_this_package(frame.f_code.co_filename):
         frame = frame.f_back
     return f"{os.path.basename(frame.f_code.co_filename)}, line {frame.f_lineno}"
+
+
+@cache  # paths of code are few, and a call asks about hundreds of releases
+def _is_of_this_package(path: str) -> bool:
+    return os.path.dirname(os.path.abspath(path)) == _PACKAGE

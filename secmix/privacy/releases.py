@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,9 @@ def clip(x: ArrayLike, norm: float, axis: int | tuple[int, ...] | None = None, o
     if ledger is None:
         return result
     ledger.clips += 1
-    last = np.moveaxis(result, axes, range(-len(axes), 0))
-    width = int(np.prod([result.shape[a] for a in axes], dtype=int))
+    trailing = tuple(range(result.ndim - len(axes), result.ndim))
+    last = result if axes == trailing else np.moveaxis(result, axes, trailing)
+    width = math.prod(result.shape[a] for a in axes)
     return clipped(result, Clip(radius, int(ord), last.reshape(-1, width).copy()), axes)
 
 

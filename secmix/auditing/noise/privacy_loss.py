@@ -36,6 +36,7 @@ from secmix.transcript import Origin, Transcript
 
 _PILOTS = 4  # calls of each pair of neighbours, which say how far releases move
 _FINALISTS, _SHORT = 3, 30  # pairs that move them farthest, and calls that choose among these
+_FIRST, _NEAR = 10, 0.8  # of these calls the first, and the share of the best that a pair shows in them to stay
 _CALLS = (60, 400)  # on the two data sets, fewer where a call sends much
 _MESSAGES = 100_000  # of all these calls
 _KEYS = 10**7  # numbers of draws beyond those of other calls
@@ -78,22 +79,32 @@ def loss_bound(case: CellContext, node: int, terms: PrivacyTerms, level: float) 
     pilots = of_those_that_run(enumerate(pairs), lambda _, each: [reader.loss(each, key) for key in range(_PILOTS)])
     reader.check(pilots[0][0])
     farthest = sorted(pilots, key=lambda tried: -_reach(tried[1]))[:_FINALISTS]
-    tilted = [(each, _Tilt.of(losses, terms.delta)) for each, losses in farthest]
-
-    def losses(each: Pair, tilt: _Tilt, first: int, calls: int) -> list[_Loss]:
-        return [reader.loss(each, first + call, tilt) for call in range(calls)]
-
-    def suggested(each: Pair, tilt: _Tilt) -> float:  # at a level of 1: good enough to choose among neighbours
-        return _epsilon(losses(each, tilt, _PILOTS, _SHORT), tilt, terms.delta, 1.0)
-
-    best, tilt = max(tilted, key=lambda each: suggested(*each))
+    best, tilt = _told_apart_best(
+        reader, [(each, _Tilt.of(losses, terms.delta)) for each, losses in farthest], terms.delta
+    )
     reader.check(best)
     messages = 4 * len(case.setup.asked) * max(reader.messages, 1)
     calls = int(np.clip(_MESSAGES // messages, *_CALLS))
-    counted = losses(best, tilt, _PILOTS + _SHORT, calls)
+    counted = reader.losses(best, tilt, _PILOTS + _SHORT, calls)
     epsilon = _epsilon(counted, tilt, terms.delta, level)
     differs = next((loss.differs for loss in counted if loss.differs), "") if math.isinf(epsilon) else ""
     return LossBound(best, epsilon, 1 - level if terms.delta else 1.0, calls, differs)
+
+
+def _told_apart_best(reader: _Reader, tilted: Sequence[tuple[Pair, _Tilt]], delta: float) -> tuple[Pair, _Tilt]:
+    """Return the pair of which a few calls suggest the largest epsilon; what is far behind is given few of them."""
+
+    def suggested(losses: Sequence[Sequence[_Loss]]) -> list[float]:  # at a level of 1: good enough to choose by
+        return [_epsilon(each, tilt, delta, 1.0) for each, (_, tilt) in zip(losses, tilted, strict=True)]
+
+    tried = [reader.losses(*each, _PILOTS, _FIRST) for each in tilted]
+    epsilons = suggested(tried)
+    near = [epsilon >= _NEAR * max(epsilons) for epsilon in epsilons]
+    if sum(near) > 1:
+        for losses, each, stays in zip(tried, tilted, near, strict=True):
+            losses += reader.losses(*each, _PILOTS + _FIRST, _SHORT - _FIRST) if stays else []
+        epsilons = suggested(tried)
+    return max(zip(epsilons, near, tilted, strict=True), key=lambda each: (each[1], each[0]))[2]
 
 
 class _Reader:
@@ -114,8 +125,9 @@ class _Reader:
             if why := failed(call.call):
                 raise SecmixError(why)
         self.messages = one.call.messages
-        self._must_read(one)
-        differs = _difference(self._read(one), self._read(other))
+        read = self._read(one)
+        _must_hold(read, one.releases)
+        differs = _difference(read, self._read(other))
         known = _alike(one.releases, other.releases)
         if not known and not differs:
             raise SecmixError("releases of the two data sets differ in number, kind or shape")
@@ -123,6 +135,10 @@ class _Reader:
         shifts = tuple((old.value - new.value) / old.scale for old, new in pairs)
         value = math.inf if differs else sum(_log_ratio(old, new) for old, new in pairs)
         return _Loss(value, shifts, one.releases, differs)
+
+    def losses(self, pair: Pair, tilt: _Tilt, first: int, calls: int) -> list[_Loss]:
+        """Return the privacy losses of so many calls, with numbers of draws from ``first`` on."""
+        return [self.loss(pair, first + call, tilt) for call in range(calls)]
 
     def check(self, pair: Pair) -> None:
         """Raise an error where what is read or released depends on more than the data and the outputs before.
@@ -165,15 +181,17 @@ class _Reader:
         pairs = zip(view.origins, view.rows, strict=True)
         return [(origin, row) for origin, row in pairs if origin.line != "held"]
 
-    def _must_read(self, played: PlayedCall) -> None:
-        """Raise an error where the adversary does not read all outputs, bit by bit."""
-        if not played.releases:
-            raise SecmixError("nothing is released by secmix.privacy")
-        rows = [row.ravel() for _, row in self._read(played) if row.dtype == np.float64]
-        numbers = np.concatenate([np.empty(0), *rows])
-        for place, release in enumerate(played.releases):
-            if not np.isin(release.output, numbers).all():
-                raise SecmixError(f"the adversary does not read the output of {title(place, release)} as it is")
+
+def _must_hold(read: Sequence[tuple[Origin, Array]], releases: Sequence[Release]) -> None:
+    """Raise an error where what is read does not hold all outputs of releases, bit by bit."""
+    if not releases:
+        raise SecmixError("nothing is released by secmix.privacy")
+    numbers = np.concatenate([np.empty(0), *(row.ravel() for _, row in read if row.dtype == np.float64)])
+    sizes = [release.output.size for release in releases]
+    missed = ~np.isin(np.concatenate([release.output.ravel() for release in releases]), numbers)
+    if missed.any():
+        place = int(np.repeat(np.arange(len(sizes)), sizes)[missed][0])
+        raise SecmixError(f"the adversary does not read the output of {title(place, releases[place])} as it is")
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,11 @@ def round_of(recorded: PlayedCall, place: int) -> int:
     """Return the round of the first message that carries the output of a release; its number where none does."""
     output = recorded.releases[place].output
     for block in recorded.call.blocks:
-        if block.line != "held" and block.payload.dtype == output.dtype and np.isin(output, block.payload).all():
+        if block.line == "held" or block.payload.dtype != output.dtype:
+            continue
+        if output.size and not (block.payload == output.flat[0]).any():  # of most blocks one look is enough
+            continue
+        if np.isin(output, block.payload).all():
             return int(block.round)
     return place
 
