@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.study import Numbers
 
@@ -19,19 +19,30 @@ LOSSES = {
 }
 """Names of the losses of each learner."""
 
-_BLUE, _GREY = "#2a6f97", "#777777"
+_BEARABLE = 0.05  # of what is lost
+_BLUE, _RED, _GREY = "#2a6f97", "#c1440e", "#777777"
+_TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
 _PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 
 
+def cost(found: Numbers) -> str:
+    """Say from which epsilon on a learner loses little."""
+    bearable = [p["proved"] for p in found["points"] if p["lost"][1] <= _BEARABLE + found["clipped"][1]]
+    if not bearable:
+        return f"even ε = {found['points'][-1]['proved']:.3g} costs more than {_BEARABLE:.0%}"
+    return f"at most {_BEARABLE:.0%} is lost from ε = {min(bearable):.3g} on"
+
+
 def draw(numbers: Numbers, path: Path) -> None:
-    """Draw the median with quartiles; the bar of a point goes from what was seen of epsilon to what is proved."""
-    figure = Figure(figsize=(9.5, 6.5), layout="constrained")
-    for (name, loss), axes in zip(LOSSES.items(), figure.subplots(2, 2, sharex=True).flat, strict=True):
+    """Draw the median with quartiles, at what is proved of epsilon and at what was seen of it."""
+    title = "What noise costs: the better a row is hidden, the more is lost"
+    figure = Figure(figsize=(9.5, 7.8), layout="constrained")
+    for (name, loss), axes in zip(LOSSES.items(), figure.subplots(2, 2).flat, strict=True):
         _panel(axes, name, loss, numbers[name])
-    figure.supxlabel("ε of one row at δ = 10⁻⁵: strong privacy on the left, weak on the right", fontsize=10)
+    figure.suptitle(title, fontsize=13)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     # No date and a fixed salt for element names: the same numbers give the same file.
     with rc_context({"svg.hashsalt": "noise", "svg.fonttype": "none"}):
-        title = "What noise costs four learners, against the privacy that it gives"
         figure.savefig(path, metadata={"Date": None, "Title": title, "Creator": "secmix"})
 
 
@@ -39,19 +50,31 @@ def _panel(axes: Axes, name: str, loss: str, found: Numbers) -> None:
     points = found["points"]
     proved, seen = ([p[key] for p in points] for key in ("proved", "seen"))
     low, middle, high = ([100 * p["lost"][k] for p in points] for k in range(3))
-    axes.fill_between(proved, low, high, color=_BLUE, alpha=0.15, lw=0, label="half of all repeats")
-    axes.plot(proved, middle, color=_BLUE, lw=1.2)
-    for left, right, value in zip(seen, proved, middle, strict=True):
-        axes.plot([left, right], [value, value], color="black", lw=2.5, solid_capstyle="butt")
-    axes.plot(proved, middle, "o", color=_BLUE, ms=5, label="ε proved at most; bar: ε seen at least")
-    axes.axhline(100 * found["clipped"][1], color=_GREY, ls="--", lw=1, label="without noise, clipped alone")
+    axes.plot(proved, middle, "o-", color=_BLUE, lw=1.5, ms=6, label="ε proved: the true ε is this at most")
+    axes.plot(
+        seen,
+        middle,
+        "o:",
+        color=_RED,
+        lw=1.2,
+        ms=6,
+        mfc="white",
+        label="ε seen in runs: it is this at least (ring beside its point)",
+    )
+    axes.fill_between(proved, low, high, color=_BLUE, alpha=0.15, lw=0, label="half of all repeats lie here")
+    axes.axhline(100 * found["clipped"][1], color=_GREY, ls="--", lw=1, label="lost by clipping alone, without noise")
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(base=2, numticks=20))
+    axes.set_xlim(0.21, 38)
+    axes.xaxis.set_major_locator(FixedLocator(_TICKS))
     axes.xaxis.set_major_formatter(_PLAIN)
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylim(bottom=min(0.0, *low))
-    axes.set_title(f"{name}: {found['rows']:,} rows a node\n{found['source']}", fontsize=9)
-    axes.set_ylabel(f"{loss}, %", fontsize=8.5)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("stronger privacy  ←  ε of one row, δ = 10⁻⁵  →  weaker privacy", fontsize=9)
+    axes.set_ylim(min(0.0, *low), 1.15 * max(high))
+    axes.set_title(f"{name}: {cost(found)}", fontsize=10, fontweight="bold")
+    axes.text(0.5, 0.99, _rows(found), transform=axes.transAxes, ha="center", va="top", fontsize=8, color=_GREY)
+    axes.set_ylabel(f"{loss}, %", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
-    if name == "EM":
-        axes.legend(frameon=False, fontsize=8)
+
+
+def _rows(found: Numbers) -> str:
+    return f"{found['rows']:,} rows a node: {found['source']}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from analysis.noise.claims import table
-from analysis.noise.figure import LOSSES
+from analysis.noise.figure import LOSSES, cost
 from analysis.noise.measure import DELTA, REPEATS
 from analysis.noise.readings import table as table_of_readings
 from analysis.study import Numbers
 
 CLAIMS, READINGS = "claims", "readings"
-_BEARABLE = 0.05  # of what is lost
 _KEY = {
     "EM": "two groups",
     "GraphFed-EM": "two groups on a ring",
@@ -28,8 +27,9 @@ def report(numbers: Numbers) -> str:
         "",
         "Five nodes learn together, and every node adds Gaussian noise to the sums that it sends, so that whoever "
         f"reads them can hardly tell one row from another: ε at δ = {DELTA:g}, one row exchanged. The smaller ε, "
-        "the more noise. The figure shows what that costs; each point was audited as a claim. Its bar goes from the ε "
-        "that the audit saw, by running the code, to the ε that it proved: the truth lies between.",
+        "the more noise. The figure shows what that costs; each point was audited as a claim. The blue point stands at "
+        "the ε that the audit proved, the red ring beside it at the ε that it saw by running the code: the truth lies "
+        "between.",
         "",
         "![What is lost against epsilon](noise.svg)",
         "",
@@ -47,12 +47,8 @@ def report(numbers: Numbers) -> str:
 
 
 def _sentence(name: str, found: Numbers) -> str:
-    """Say from which epsilon on little is lost."""
-    bearable = [p["proved"] for p in found["points"] if p["lost"][1] <= _BEARABLE + found["clipped"][1]]
-    few = f"- **{name}** ({_KEY[name]}; {found['source']}, {found['rows']:,} rows a node): "
-    if not bearable:
-        return f"{few}even ε = {found['points'][-1]['proved']:.3g} costs more than {_BEARABLE:.0%}."
-    return f"{few}at most {_BEARABLE:.0%} is lost from ε = {min(bearable):.3g} on."
+    """Say from which epsilon on little is lost, and of which rows."""
+    return f"- **{name}** ({_KEY[name]}; {found['source']}, {found['rows']:,} rows a node): {cost(found)}."
 
 
 def _table(name: str, loss: str, found: Numbers) -> list[str]:
