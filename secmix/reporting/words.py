@@ -261,9 +261,14 @@ SPENT = ("Node", "Rounds it took part in", "ε after each round, in the call tha
 
 def about_spent(claim: PrivacyClaim) -> str:
     """Say what the table of what was spent is of."""
+    more = (
+        " What is sent beside releases is not counted: where no ε is proved of a node, it may have spent more, without "
+        "bound."
+    )
     return (
         f"{claim.spent[0].calls} calls were made, and releases counted for a node where its data changed them. Nothing "
         "is credited for the sampling of clients: messages show who takes part."
+        f"{more * any(node.proved is None for node in claim.nodes)}"
     )
 
 

@@ -23,6 +23,7 @@ from secmix.errors import ScenarioError
 from secmix.privacy import clip, gaussian, gaussian_epsilon
 from secmix.protocols import Plain
 from secmix.reporting.formats import html, junit, markdown, sarif
+from secmix.reporting.words import about_spent
 from secmix.scenario import from_dict, parse
 from secmix.transcript import SERVER
 
@@ -97,6 +98,8 @@ def test_what_is_sent_bare_is_infinite_and_named() -> None:
     assert found.nodes[0].seen is None
     assert found.nodes[0].proved is None
     assert "'beside from 0 to the server, round 0' differs while the outputs" in found.nodes[0].fails
+    assert "it is infinite for node 0" in found.why
+    assert "is not counted: where no ε is proved of a node, it may have spent more" in about_spent(found)
 
 
 def test_noise_of_a_generator_that_the_protocol_keeps_accuses_nobody() -> None:
@@ -357,6 +360,7 @@ def test_in_all_as_much_is_spent_as_is_proved() -> None:
     found = claimed(Descent(twins.by_laplace, rounds=3), {"epsilon": 2.0})
     assert found.spent[0].epsilon == pytest.approx([0.5, 1.0, 1.5])
     assert found.nodes[0].proved == pytest.approx(1.5)
+    assert "it may have spent more" not in about_spent(found)
     assert "0: 0.5, 2: 1, 4: 1.5" in markdown.render(report(Descent(twins.by_laplace, rounds=3), {"epsilon": 2.0}))
 
 

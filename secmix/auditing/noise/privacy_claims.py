@@ -92,14 +92,11 @@ def _why(nodes: list[NodeClaim]) -> str:
         return "nobody honest was asked about"
     worst = max(nodes, key=lambda node: (decide.ORDER.index(node.verdict), node.seen is None, node.seen or 0.0))
     if worst.verdict == "violated":
-        return f"it is at least {_number(worst.seen)} for node {worst.node} ({worst.fails})"
+        seen = "infinite" if worst.seen is None else f"at least {worst.seen:.3g}"
+        return f"it is {seen} for node {worst.node} ({worst.fails})"
     if worst.verdict == "holds":
-        return f"at most {_number(max(node.proved or 0.0 for node in nodes))} is proved, for every node"
+        return f"at most {max(node.proved or 0.0 for node in nodes):.3g} is proved, for every node"
     return f"not proved for node {worst.node}: {worst.follows}"
-
-
-def _number(epsilon: float | None) -> str:
-    return "infinite" if epsilon is None else f"{epsilon:.3g}"
 
 
 @dataclass(frozen=True)
@@ -208,7 +205,7 @@ def _fails(seen: _Bound, bound: NoiseBound | None, proof: Clearance | Open, prov
     if isinstance(proof, Open) and (bound is None or bound.why_open):
         parts.append(proof.reason)
     elif bound is not None and proved is not None:
-        parts.append(f"{_number(proved)} is spent by {bound.releases}")
+        parts.append(f"{proved:.3g} is spent by {bound.releases}")
     return "; ".join(parts) or "messages tell the two data sets apart"
 
 
