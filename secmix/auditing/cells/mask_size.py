@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import SumObservation
@@ -14,7 +15,7 @@ from secmix.auditing.setup import SumSetup
 from secmix.errors import NotConverged, SecmixError
 from secmix.estimators.estimate import normalised
 from secmix.estimators.exact.gaussian import GaussianView
-from secmix.estimators.exact.linear import Probed, read_off
+from secmix.estimators.exact.linear import LinearView, Probed, read_off
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.transcript import Channel
@@ -37,9 +38,14 @@ def sigma_curve(case: CellContext) -> list[SigmaPoint]:
     inputs = observation.inputs[first][:, :_RUNS].transpose(1, 0, 2)
     spread = float(observation.inputs[first].std(axis=(0, 1)).max())
     points = []
+    reduced: _Reduced | None = None
     for sigma in sorted(cell.measure.sigmas):
+        rng = stream(cell.seed, "mask sizes", repr(sigma))
         try:
-            points.append(_point(setup, sigma, inputs, spread, stream(cell.seed, "mask sizes", repr(sigma))))
+            linear, error = _read_at(setup, sigma, inputs, rng)
+            reduced = _Reduced.of(linear, reduced)
+            leakage = _leakage(setup, reduced, sigma, spread)
+            points.append(SigmaPoint(sigma=sigma, normalised_leakage=leakage, error=error))
         except NotConverged:
             continue  # the size is out of the protocol's reach: no point, rather than a wrong one
         except _NoCurve:
@@ -57,7 +63,8 @@ def _has_sigma(protocol: SumProtocol) -> bool:
     return "sigma" in {field.name for field in dataclasses.fields(protocol)}
 
 
-def _point(setup: SumSetup, sigma: float, inputs: np.ndarray, spread: float, rng: np.random.Generator) -> SigmaPoint:
+def _read_at(setup: SumSetup, sigma: float, inputs: Array, rng: np.random.Generator) -> tuple[LinearView, float]:
+    """Average once with masks of size ``sigma``; return what the adversary reads, and how far off the averages are."""
     try:
         protocol: SumProtocol = dataclasses.replace(setup.protocol, sigma=sigma)  # type: ignore[type-var]
     except TypeError:  # a subclass is made otherwise
@@ -67,17 +74,42 @@ def _point(setup: SumSetup, sigma: float, inputs: np.ndarray, spread: float, rng
     view = setup.adversary.observe(channel.transcript, setup.network)
     if probed.draws_seeds or any(row.shape[1] != inputs.shape[2] for row in view.rows):
         raise _NoCurve
-    masks = probed.recorded[0][1].shape[1]
-    linear = read_off(view, [0], runs=len(inputs), masks=masks, network=setup.network, protocol=protocol)
-    reading = GaussianView.of(linear.equilibrated())
-    leaks = [normalised(reading.information(i, sigma / spread), 1) for i in setup.asked] if spread else []
     living = ~without_average(averages)
     if not living.any():
         raise SecmixError("no node has an average")
     off = np.abs(averages[:, living] - inputs[:, living].mean(axis=1, keepdims=True)).max()
-    unsettled = [leak for leak in leaks if leak < 1.0]
-    return SigmaPoint(
-        sigma=sigma,
-        normalised_leakage=max(unsettled, default=max(leaks, default=0.0)),
-        error=float(off / np.abs(inputs).max()),
-    )
+    masks = probed.recorded[0][1].shape[1]
+    linear = read_off(view, [0], runs=len(inputs), masks=masks, network=setup.network, protocol=protocol)
+    return linear.equilibrated(), float(off / np.abs(inputs).max())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Reduced:
+    """Rows of a view and as few with the same inner products, on which alone the information in them hangs."""
+
+    rows: Array  # (F, k + n): coefficients of masks, and then of inputs
+    triangle: Array  # (at most k + n, k + n)
+    gaussian: GaussianView
+
+    @classmethod
+    def of(cls, linear: LinearView, before: _Reduced | None) -> _Reduced:
+        """Reduce a view; where it begins with the rows of the one ``before``, only what follows is taken in.
+
+        Larger masks take more rounds, which begin as those of smaller ones do.
+        """
+        rows = np.hstack([linear.spread, linear.A])
+        count = 0
+        if before is not None and np.array_equal(rows[: len(before.rows)], before.rows):
+            count = len(before.rows)
+            if count == len(rows):
+                return before
+        whole = np.concatenate([before.triangle, rows[count:]]) if before is not None and count else rows
+        triangle = np.asarray(np.linalg.qr(whole, mode="r")) if len(whole) > whole.shape[1] else whole
+        masks = linear.M.shape[1]
+        return cls(rows, triangle, GaussianView.of(LinearView(triangle[:, masks:], triangle[:, :masks], linear.n)))
+
+
+def _leakage(setup: SumSetup, reduced: _Reduced, sigma: float, spread: float) -> float:
+    """Return the largest share that is known of a node of which not all is known; 1 where there is no such node."""
+    leaks = [normalised(reduced.gaussian.information(i, sigma / spread), 1) for i in setup.asked] if spread else []
+    return max((leak for leak in leaks if leak < 1.0), default=max(leaks, default=0.0))

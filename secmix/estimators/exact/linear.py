@@ -81,9 +81,11 @@ class LinearView:
         >>> view.A.tolist(), view.scale.tolist()
         ([[1.0, 1.0]], [2.0])
         """
+        if self.modulus is None:
+            return self
         table = np.concatenate([self.A, self.M], axis=1)
         parts = (np.abs(table - np.round(table)) > 1e-9).any(axis=1)
-        if self.modulus is None or not parts.any():
+        if not parts.any():
             return self
         parts &= (np.abs(self.n * table - np.round(self.n * table)) <= 1e-9).all(axis=1)
         scale = np.where(parts, float(self.n), 1.0)
@@ -241,8 +243,8 @@ def read_off(
     modulus = SumTraits.of(protocol).modulus
     n, parts, constants = network.n, [], []
     for t in iterations:
-        rows = [row[runs:].ravel() for row in view.at(t).rows]
-        table = np.stack(rows)[:, : n + masks + 1].astype(float) if rows else np.empty((0, n + masks + 1))
+        rows = [row[runs:].ravel()[: n + masks + 1] for row in view.at(t).rows]
+        table = np.stack(rows).astype(float, copy=False) if rows else np.empty((0, n + masks + 1))
         constants.append(table[:, -1])
         with np.errstate(invalid="ignore"):  # of infinite numbers nothing is read off
             parts.append(residue(table[:, :-1] - table[:, -1:], modulus))
@@ -331,6 +333,8 @@ def residue(values: Array, modulus: float | None) -> Array:
 
 
 def _block_diagonal(blocks: Sequence[Array]) -> Array:
+    if len(blocks) == 1:
+        return blocks[0]
     out = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)))
     row = column = 0
     for b in blocks:
