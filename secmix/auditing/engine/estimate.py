@@ -37,6 +37,7 @@ class CostEstimate:
 
     seconds: float
     mebibytes: float
+    too_wide: str = ""  # why only a few runs are made, which clear nobody; empty where enough are
 
 
 def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float, messages: int = 0) -> CostEstimate:
@@ -54,7 +55,8 @@ def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float,
     share *= _FEW_RUNS / FEWEST_RUNS if setup.too_wide else 1.0
     seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED
     seconds += messages * cell.model.iterations / _SENT
-    return CostEstimate(seconds, base + planned_runs(cell, setup)[0] * _of_a_run(summed))
+    why = setup.too_wide.removeprefix(f"{SHOWN_BY_FEW}: ")
+    return CostEstimate(seconds, base + planned_runs(cell, setup)[0] * _of_a_run(summed), why)
 
 
 def check_memory(cell: Scenario, setup: SumSetup) -> None:
@@ -167,11 +169,20 @@ def in_words(estimates: Sequence[CostEstimate], workers: int = 1) -> str:
 
 
 def warning(estimates: Sequence[CostEstimate], workers: int) -> str:
-    """Warn before the start if an audit is long or large; otherwise return ""."""
-    if sum(cell.seconds for cell in estimates) < _LONG * workers and all(e.mebibytes < _LARGE for e in estimates):
+    """Warn before the start if an audit is long or large, or can clear nobody for its size; otherwise return "".
+
+    >>> warning([CostEstimate(10.0, 300.0)], 1)
+    ''
+    >>> warning([CostEstimate(10.0, 300.0, "a run takes 9 GiB; raise memory_limit")], 1).split("; ")[1]
+    'only 2 runs are made, which clear nobody: a run takes 9 GiB'
+    """
+    short = sum(cell.seconds for cell in estimates) < _LONG * workers and all(e.mebibytes < _LARGE for e in estimates)
+    too_wide = dict.fromkeys(e.too_wide for e in estimates if e.too_wide)
+    if short and not too_wide:
         return ""
     number = len(estimates)
-    return f"estimate: {number} combination{'s' * (number > 1)}, {in_words(estimates, workers)}"
+    unclear = "".join(f"; only {_FEW_RUNS} runs are made, which clear nobody: {why}" for why in too_wide)
+    return f"estimate: {number} combination{'s' * (number > 1)}, {in_words(estimates, workers)}{unclear}"
 
 
 def _time(seconds: float) -> str:
