@@ -17,7 +17,7 @@ from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, HonestButCurious
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.engine import run_cell
-from secmix.auditing.engine.estimate import estimate, planned_runs, too_wide, warning
+from secmix.auditing.engine.estimate import clearing_nobody, estimate, planned_runs, too_wide
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.report import Cell
@@ -131,7 +131,8 @@ def test_only_exact_evidence_of_what_does_not_fit_makes_few_runs() -> None:
     assert "2 runs were made" in why
     assert "set features to at most" in why
     assert planned_runs(wide, replace(setup, too_wide=why)) == (2, "")
-    assert warning([estimate(wide, replace(setup, too_wide=why), 0.0)], 1).endswith(why.partition(": ")[2])
+    (ahead,) = clearing_nobody([estimate(wide, replace(setup, too_wide=why), 0.0)])
+    assert re.search(r"which clear nobody: with 300 columns .* memory_limit = 1024 leaves .*; set features to", ahead)
     narrow = wide.model_copy(update={"memory_limit": 8192})
     assert too_wide(narrow, setup) == ""
 
@@ -154,7 +155,7 @@ def test_where_messages_fill_the_memory_a_few_runs_answer(limit: int) -> None:
     assert found.verdict == "violated"
     assert [node.node for node in found.nodes if node.standing == "revealed"] == [2]
     assert any("the messages of a single run" in note for note in found.notes)
-    ahead = warning([run_cell.try_out(long, None)], 1)
+    (ahead,) = clearing_nobody([run_cell.try_out(long, None)])
     assert re.search(r"which clear nobody: the messages of a single run.*memory_limit = .*; raise", ahead)
     default = from_dict({**long.to_dict(), "measure": {"evidence": ["structure", "reconstruction"]}})
     with pytest.raises(SecmixError, match=r"of a single run.*raise"):

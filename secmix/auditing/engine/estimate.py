@@ -28,6 +28,7 @@ _LONG, _LARGE = 30, 2048  # seconds, and MiB, above which a warning is given
 _EXACT_RUNS, _EXACT_NUMBERS = 500, 10**7  # runs, and summed numbers in all of them, that check masks well enough
 _FEW_RUNS = 2  # that show how messages are made: one is read by probes, and all are held against what was read
 SHOWN_BY_FEW = f"{_FEW_RUNS} runs were made, which show how messages are made of inputs and masks, and no more"
+_ESTIMATE = "estimate: "  # begins what is said before the start
 _BASE, _BLOCKS, _COPIES = 250, 2, 6  # MiB of any process; copies of a block of runs, and of all summed numbers
 
 
@@ -169,20 +170,21 @@ def in_words(estimates: Sequence[CostEstimate], workers: int = 1) -> str:
 
 
 def warning(estimates: Sequence[CostEstimate], workers: int) -> str:
-    """Warn before the start if an audit is long or large, or can clear nobody for its size; otherwise return "".
-
-    >>> warning([CostEstimate(10.0, 300.0)], 1)
-    ''
-    >>> warning([CostEstimate(10.0, 300.0, "a run takes 9 GiB; raise memory_limit")], 1).split("; ")[1]
-    'only 2 runs are made, which clear nobody: a run takes 9 GiB'
-    """
-    short = sum(cell.seconds for cell in estimates) < _LONG * workers and all(e.mebibytes < _LARGE for e in estimates)
-    too_wide = dict.fromkeys(e.too_wide for e in estimates if e.too_wide)
-    if short and not too_wide:
+    """Warn before the start if an audit is long or large; otherwise return ""."""
+    if sum(cell.seconds for cell in estimates) < _LONG * workers and all(e.mebibytes < _LARGE for e in estimates):
         return ""
     number = len(estimates)
-    unclear = "".join(f"; only {_FEW_RUNS} runs are made, which clear nobody: {why}" for why in too_wide)
-    return f"estimate: {number} combination{'s' * (number > 1)}, {in_words(estimates, workers)}{unclear}"
+    return f"{_ESTIMATE}{number} combination{'s' * (number > 1)}, {in_words(estimates, workers)}"
+
+
+def clearing_nobody(estimates: Sequence[CostEstimate]) -> list[str]:
+    """Say before the start of which sizes a few runs are made, which clear nobody, and the first key that mends it.
+
+    >>> clearing_nobody([CostEstimate(10.0, 300.0), CostEstimate(9.0, 300.0, "a run takes 9 GiB; raise it, or wait")])
+    ['estimate: only 2 runs are made, which clear nobody: a run takes 9 GiB; raise it']
+    """
+    reasons = dict.fromkeys(each.too_wide.partition(", or ")[0] for each in estimates if each.too_wide)
+    return [f"{_ESTIMATE}only {_FEW_RUNS} runs are made, which clear nobody: {why}" for why in reasons]
 
 
 def _time(seconds: float) -> str:

@@ -19,7 +19,7 @@ from secmix.auditing import proof
 from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.cells.steps import LATE, CellResult, Word
 from secmix.auditing.engine import cell_cache
-from secmix.auditing.engine.estimate import CostEstimate, warning
+from secmix.auditing.engine.estimate import CostEstimate, clearing_nobody, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.report import Cell, covered
@@ -60,7 +60,8 @@ def run_cells(
     files = [None if store is None else store / f"{cell_cache.fingerprint(cell, ready_parts)}.json" for cell in cells]
     results = _Results(cells, files, notify)
     todo = results.read(commands)
-    if ahead := warning([cost for i in todo if (cost := trials[i].cost) is not None], workers):
+    costs = [cost for i in todo if (cost := trials[i].cost) is not None]
+    for ahead in filter(None, [warning(costs, workers), *clearing_nobody(costs)]):
         results.notify_of(ahead)
     results.notify_of("running")
     if workers > 1:  # the longest first, so that no worker is idle at the end
