@@ -69,7 +69,9 @@ def _runs(size: int) -> Settings:
 SERIES = {
     "columns-default": Series("Columns, default evidence", "columns", (2, 5, 10, 30, 50, 100), _columns, exact=False),
     "columns-exact": Series("Columns, exact evidence", "columns", (2, 5, 10, 30, 50, 100, 784), _columns),
-    "nodes": Series("Nodes of a secure summation, exact evidence", "nodes", (10, 30, 100, 300, 500, 1000), _nodes),
+    "nodes": Series(
+        "Nodes of a secure summation, exact evidence", "nodes", (10, 30, 100, 300, 500, 1000, 2000), _nodes
+    ),
     "pdmm": Series("Nodes of PDMM on a cycle, exact evidence", "nodes", (5, 10, 15, 20, 30, 40), _pdmm),
     "runs": Series("Runs, exact evidence", "runs", (500, 10_000, 1_000_000), _runs),
 }
