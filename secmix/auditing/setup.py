@@ -13,7 +13,7 @@ import numpy as np
 
 from secmix._base import plugins
 from secmix._base.checks import Array, Ints
-from secmix._base.settings import takes
+from secmix._base.plugins import takes
 from secmix.adversaries import Adversary
 from secmix.adversaries.attacks.attack import CONTRIBUTION
 from secmix.adversaries.interfaces import AdversaryTraits

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secmix._base import plugins
-from secmix._base.settings import faults_of_settings, takes
+from secmix._base.plugins import faults_of_settings, takes
 from secmix._base.toml_text import line_of, read_text, read_toml
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict

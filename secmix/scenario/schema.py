@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from secmix._base import plugins
-from secmix._base.settings import hints_of, parameters_of
+from secmix._base.plugins import hints_of, parameters_of
 from secmix.errors import SecmixError
 from secmix.scenario import claim_spec, specs
 from secmix.scenario.scenario import Scenario

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from importlib.metadata import EntryPoint
 from types import ModuleType
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 import secmix
 from secmix.adversaries import FIXED, Attack, Colluders, HonestButCurious, RoundMessages, TamperingChannel
 from secmix.adversaries import attacks as families
-from secmix.adversaries.attacks import attack as registry
 from secmix.adversaries.attacks.attack import CONTRIBUTION, installed, named
 from secmix.errors import ScenarioError, SecmixError
 from secmix.network import Network
@@ -74,23 +72,6 @@ def test_an_attack_forges_or_poisons() -> None:
     narrow = Attack(["mean"], lambda messages: messages.own[:, :1], name="narrow")
     with pytest.raises(ScenarioError, match=r"'narrow' made messages of shape \(1, 1\); expected \(1, 2\)"):
         narrow.send(RoundMessages("mean", np.ones((1, 2)), np.ones((1, 2)), 1.0, None, np.random.default_rng(0)))
-
-
-def test_the_group_of_the_old_name_is_read_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = EntryPoint("theirs", f"{FIXED['zero'].forge.__module__}:zero", "secmix.forgeries")
-    before = registry.plugins.available
-    monkeypatch.setattr(
-        registry.plugins, "available", lambda group: {"theirs": old} if group == "forgeries" else before(group)
-    )
-    installed.cache_clear()
-    try:
-        with pytest.warns(DeprecationWarning, match="secmix.forgeries, which has theirs"):
-            found = installed()
-        assert "theirs" in found
-        assert named("theirs").does == FIXED["zero"].does
-        assert named("theirs").name == "theirs"
-    finally:
-        installed.cache_clear()
 
 
 def test_a_channel_tampers_only_with_what_its_attack_speaks() -> None:

@@ -1,4 +1,4 @@
-"""Count the files between a finding and a verdict, and those of a whole cell: whoever asks has so many to read."""
+"""Count the files of a verdict, of a scenario's protocol and of a whole cell: whoever asks has so many to read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 
 import secmix
-from secmix.auditing import decide
+from secmix.auditing import decide, setup
 from secmix.auditing.evidence.interface import evidence_of
+from secmix.protocols import Plain
+from secmix.scenario import from_dict
+from secmix.scenario.resolve import resolve
+from secmix.scenario.scenario import render
 
 PACKAGE = Path(secmix.__file__).parent
 DECISIONS = ("of_findings", "of_cell", "of_report")
@@ -59,7 +63,7 @@ def test_from_a_finding_to_a_verdict_it_is_three_files_at_most(files: set[str]) 
     assert len(ours) <= 3
 
 
-def test_a_cell_of_a_secure_sum_with_structure_runs_code_of_84_files_at_most() -> None:
+def test_a_cell_of_a_secure_sum_with_structure_runs_code_of_83_files_at_most() -> None:
     cell = {**AUDITED, "measure": {"evidence": ["structure"]}}
     secmix.audit(cell)  # loads what is loaded once
     files: set[str] = set()
@@ -69,7 +73,22 @@ def test_a_cell_of_a_secure_sum_with_structure_runs_code_of_84_files_at_most() -
         assert secmix.audit(cell).verdict == "violated"  # so that advice is tried too
     finally:
         sys.settrace(before)
-    assert len(_ours(files)) <= 84
+    assert len(_ours(files)) <= 83
+
+
+def test_from_toml_to_a_protocol_it_is_seven_files_at_most(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text(render(from_dict({**AUDITED, "protocol": {"name": "plain"}})))  # it checks no settings of its own
+    files: set[str] = set()
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, arg: files.add(frame.f_code.co_filename))
+    try:
+        scenario, _, _ = resolve(path)
+        protocol = setup._part("protocols", next(iter(scenario.cells())).protocol, "protocol", None)
+    finally:
+        sys.settrace(before)
+    assert isinstance(protocol, Plain)
+    assert len(_ours(files)) <= 7
 
 
 def _ours(files: set[str]) -> list[str]:

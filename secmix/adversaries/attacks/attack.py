@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -138,19 +136,9 @@ class Attack:
         return self.send(RoundMessages(CONTRIBUTION, own, honest, scale, None, rng))
 
 
-@functools.cache
 def installed() -> dict[str, EntryPoint]:
-    """List the entry points of all attacks by name, sorted; those of the group's old name with a warning."""
-    old = plugins.available("forgeries")
-    if old:
-        warnings.warn(
-            f"attacks are entry points of the group secmix.attacks; secmix.forgeries, which has {', '.join(old)}, is "
-            "read for the last time in 0.1",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-    points = {**old, **plugins.available("attacks")}
-    return {name: points[name] for name in sorted(points)}
+    """List the entry points of all attacks by name, sorted."""
+    return plugins.available("attacks")
 
 
 def named(name: str) -> Attack:
