@@ -31,6 +31,7 @@ _LEAST = 6  # least number of runs for the fit, and for its test
 _MOST_MODULI = 6
 _COLUMNS = 4096  # numbers that are tested together
 _HALVES = (2**8, 2**16, 2**32, 2**48)  # words within words
+WORDS = 2**64
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,21 @@ def read_as(place: Place, rows: NDArray[Any], steps: Sequence[float]) -> Iterato
         yield AffineReading(where, "an integer", sender, words.astype(float), ones)
     for modulus in {int(step) for step in steps if step == int(step) and step > _FINE} | set(_HALVES):
         if modulus < 2 ** (8 * kind.itemsize - 1):
-            rest = np.mod(words, words.dtype.type(modulus))
-            signed = np.where(rest > modulus // 2, rest.astype(float) - modulus, rest.astype(float))
+            signed = centred(np.mod(words, words.dtype.type(modulus)).astype(np.int64), modulus)
             yield AffineReading(where, f"a residue modulo {modulus}", sender, signed, ones)
+
+
+def centred(residues: NDArray[Any], modulus: int) -> Array:
+    """Convert residues to the numbers of least absolute value; those of 0, which is no modulus, as they are.
+
+    >>> centred(np.array([1, 2, 2**60 - 3]), 2**60).tolist()
+    [1.0, 2.0, -3.0]
+    """
+    if not modulus:
+        return np.asarray(residues, dtype=float)
+    if modulus == WORDS:
+        return residues.view(np.int64).astype(float)
+    return np.where(residues > modulus // 2, residues - modulus, residues).astype(float)
 
 
 def moduli(proof: Proof) -> list[float]:

@@ -19,7 +19,7 @@ from secmix._base.random import stream
 from secmix.auditing.report import Finding
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
 from secmix.auditing.soundness.runner import deep_copy, record_call
-from secmix.auditing.witnesses.affine import AffineReading, DirectDecoding, decode_directly
+from secmix.auditing.witnesses.affine import WORDS, AffineReading, DirectDecoding, centred, decode_directly
 from secmix.auditing.witnesses.direct_reading import DirectReading
 from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.auditing.witnesses.masks.replay import recorded_seeds
@@ -33,7 +33,6 @@ _RUNS, _LEAST = 80, 40  # half of them judge
 _SHORT = 32  # bits
 _MOST_SECRETS = 80  # vectors of masks, each of which is drawn anew once
 _CODE_SIZED = 2**16  # smaller numbers occur in messages anyway
-_WORDS = 2**64
 _NOTHING = np.empty((0, 0))
 
 Numbers = tuple[int, ...]
@@ -198,10 +197,10 @@ class UntracedSeeds:
         for modulus in self._moduli(rows[0].dtype):
             left = _less(np.concatenate(rows), np.concatenate(blank), modulus)
             made = _less(np.concatenate(masks), masks[0], modulus)
-            size = np.abs(_centred(_less(left[None], made[:, None], modulus), modulus))[:, :, :LOOKED_AT]
+            size = np.abs(centred(_less(left[None], made[:, None], modulus), modulus))[:, :, :LOOKED_AT]
             wrong = mistaken(size.max(axis=2), candidates, np.array(right), size.shape[2])
             if wrong * 2.0**seed.bits < MISTAKEN:
-                return _centred(_less(left, made[SAMPLE:], modulus), modulus)
+                return centred(_less(left, made[SAMPLE:], modulus), modulus)
         return None
 
     def _blank(self, run: int, place: Place, value: int, instead: int) -> NDArray[Any]:
@@ -251,18 +250,9 @@ def _less(rows: Any, others: Any, modulus: int) -> NDArray[Any]:
     """Subtract numbers, modulo ``modulus`` where it is not 0."""
     if not modulus:
         return np.asarray(rows - others)
-    if modulus == _WORDS:
+    if modulus == WORDS:
         return np.asarray(rows.astype(np.uint64) - others.astype(np.uint64))
     return np.asarray((rows.astype(np.int64) % modulus - others.astype(np.int64) % modulus) % modulus)
-
-
-def _centred(rows: NDArray[Any], modulus: int) -> Array:
-    """Convert residues to the numbers of least absolute value."""
-    if not modulus:
-        return np.asarray(rows, dtype=float)
-    if modulus == _WORDS:
-        return rows.view(np.int64).astype(float)
-    return np.where(rows > modulus // 2, rows - modulus, rows).astype(float)
 
 
 def _other(value: int) -> int:
