@@ -14,7 +14,6 @@ from secmix._base.checks import Array
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import share_behind_masks
-from secmix.auditing.noise.noise_bounds import NOISE, noise_clearance
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import reading_of
@@ -25,7 +24,7 @@ from secmix.network import Network
 from secmix.protocols import PDMM
 from secmix.protocols.released import Released
 
-_KEY, _TRACED = "proof", "what was traced"
+_KEY, _TRACED, NOISE = "proof", "what was traced", "noise"  # keys of what is known of a cell
 _CALLS = 3
 _MOST_KEPT = 3  # proofs: the cells of a report that share one follow one another
 _PROOFS: dict[tuple[tuple[type, ...], bytes], Proof] = {}
@@ -206,20 +205,6 @@ def iterations_in_words(outcome: Clearance | Open | None) -> str:
         return ""
     first, last = several[0], several[-1]
     return f"in iteration {first}, and no other" if first == last else f"in iterations {first} to {last}, and no others"
-
-
-def stated(case: CellContext) -> str:
-    """Put into words what is proved of a cell, for a report: of its messages, or of each node by noise."""
-    outcome = proof_of(case)
-    if isinstance(outcome, Clearance) or isinstance(case.setup, SumSetup):
-        return in_words(outcome)
-    noise = {node: noise_clearance(case, node) for node in case.judged}
-    if None in noise.values():
-        return in_words(outcome)
-    nodes: dict[str, list[str]] = {}
-    for node, bound in noise.items():
-        nodes.setdefault(in_words(bound), []).append(str(node))
-    return " ".join(f"Node{'s' * (len(which) > 1)} {', '.join(which)}: {text}" for text, which in nodes.items())
 
 
 def in_words(outcome: Clearance | Open | None) -> str:

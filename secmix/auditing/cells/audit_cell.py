@@ -18,14 +18,14 @@ from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
 from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, explained, not_measured, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
-from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable
+from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable, stated
 from secmix.auditing.cells.observed import observed, unchecked
 from secmix.auditing.cells.steps import SELDOM, CellResult, Notify, Steps, Word, attempted
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds, SumObservation
-from secmix.auditing.proof import iterations_in_words, proof_of, stated, with_proof_of
+from secmix.auditing.proof import iterations_in_words, proof_of, with_proof_of
 from secmix.auditing.report import Cell, Finding, PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup

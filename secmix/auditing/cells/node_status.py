@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from secmix.auditing.cells.steps import in_doubt
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.interface import CellContext
@@ -14,7 +13,7 @@ from secmix.auditing.evidence.premises import known_of_sums, output_share, share
 from secmix.auditing.noise.noise_bounds import noise_clearance
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.proof import iterations_in_words, proof_of, unproved
+from secmix.auditing.proof import in_words, iterations_in_words, proof_of, unproved
 from secmix.auditing.report import NodeSummary
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.estimators.decoders import reconstruct
@@ -31,7 +30,7 @@ _ROWS, _SAMPLES = 10, 100  # rows of a group, and ways to draw from it, below wh
 def premises_of(case: CellContext, node: int) -> Premises:
     """Return what a verdict on ``node`` rests on beside the findings about it."""
     observation, clearance = case.observation, proof_of(case)
-    share, unmeasured = given_away(case, node), in_doubt(case)
+    share, unmeasured = given_away(case, node), case.in_doubt
     if isinstance(observation, CollaborationObservation):
         noise = noise_clearance(case, node)
         # A replay compares whole calls: to what noise hides, decoders that were not fitted are nothing.
@@ -95,6 +94,20 @@ def notes(case: CellContext) -> list[str]:
     assert isinstance(observation, CollaborationObservation)
     premises = [*CollaborationTraits.of(case.setup.protocol).premises(readable(case)), *observation.unmet_premises]
     return [*draws, *_notes_on_collaborations(case), *premises, *[observation.few_alike] * bool(observation.few_alike)]
+
+
+def stated(case: CellContext) -> str:
+    """Put into words what is proved of a cell, for a report: of its messages, or of each node by noise."""
+    outcome = proof_of(case)
+    if isinstance(outcome, Clearance) or isinstance(case.setup, SumSetup):
+        return in_words(outcome)
+    noise = {node: noise_clearance(case, node) for node in case.judged}
+    if None in noise.values():
+        return in_words(outcome)
+    nodes: dict[str, list[str]] = {}
+    for node, bound in noise.items():
+        nodes.setdefault(in_words(bound), []).append(str(node))
+    return " ".join(f"Node{'s' * (len(which) > 1)} {', '.join(which)}: {text}" for text, which in nodes.items())
 
 
 def _few_rows(setup: Setup) -> list[str]:

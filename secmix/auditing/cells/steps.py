@@ -92,8 +92,3 @@ def place_of(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if is_protocol(frame.filename) and not frame.filename.startswith(_PACKAGE)]
     return f" at {os.path.basename(own[-1].filename)}, line {own[-1].lineno}" if own else ""
-
-
-def in_doubt(case: CellContext) -> list[str]:
-    """Return what was not measured and might have spoken against a clearance, in words."""
-    return [f"not measured: {what}" for what, needed in case.unmeasured.items() if needed]

@@ -45,6 +45,11 @@ class CellContext:
         honest = (i for i in range(self.setup.network.n) if i not in self.setup.corrupt)
         return (*self.setup.asked, *(i for i in honest if i not in self.setup.asked))
 
+    @property
+    def in_doubt(self) -> list[str]:
+        """What was not measured and might have spoken against a clearance, in words."""
+        return [f"not measured: {what}" for what, needed in self.unmeasured.items() if needed]
+
     def about(self, node: int) -> dict[str, Any]:
         """Collect the fields of a finding that name its cell and node."""
         return {"protocol": self.cell.protocol.title, "adversary": self.cell.adversary.title, "node": node}

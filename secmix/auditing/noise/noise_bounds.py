@@ -13,6 +13,7 @@ from secmix.auditing.noise.replays.playback import NodeReplays, Playback, play_b
 from secmix.auditing.noise.replays.played_calls import title
 from secmix.auditing.noise.replays.reach import Reach
 from secmix.auditing.noise.replays.sampled import play_back_sampled
+from secmix.auditing.proof import NOISE
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.kernel import Clearance, Open, clear_bounds
@@ -21,7 +22,6 @@ from secmix.privacy.protocol_runs import NEIGHBOURS
 from secmix.scenario import PolicySpec, PrivacyTerms, terms_of
 from secmix.scenario.claim_spec import Relation, Unit
 
-NOISE = "noise"
 _AS_GOOD_AS_REVEALED = 0.99  # of the variance, as in auditing/decide.py
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
-from secmix.auditing.cells.steps import in_doubt
 from secmix.auditing.evidence.interface import CellContext, level_shares
 from secmix.auditing.noise.accounting import spending
 from secmix.auditing.noise.noise_bounds import NoiseBound, claim_cleared, epsilon_in_words, noise_bounds
@@ -137,7 +136,7 @@ def _of_node(case: CellContext, claim: ClaimSpec, node: int, *, look: bool) -> N
 
 
 def _proof(case: CellContext, bound: NoiseBound | None, claim: ClaimSpec) -> Clearance | Open:
-    if unmet := [*case.observation.unmet_premises, *in_doubt(case)]:
+    if unmet := [*case.observation.unmet_premises, *case.in_doubt]:
         return Open("; ".join(unmet))
     if isinstance(outcome := proof_of(case), Clearance):
         return outcome
