@@ -12,12 +12,11 @@ from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.report import FAULTS, Cell, Conclusion, Counted, Finding, PrivacyClaim, Report, Robustness, Verdict
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
-from secmix.reporting.glossary import CLAIM, GLOSSARY
-from secmix.reporting.glossary_robustness import TERMS
+from secmix.reporting.glossary import CLAIM, GLOSSARY, OF_COLLUDERS
 
 _SINCE = {"new": "new", "worse": "updated", "no worse": "unchanged"}
 LEVEL = {"violated": "error", "inconclusive": "warning"}
-_MEANING = {anchor: meaning for anchor, _, meaning in (*GLOSSARY, *TERMS, CLAIM)}
+_MEANING = {anchor: meaning for anchor, _, meaning in (*GLOSSARY, *OF_COLLUDERS, CLAIM)}
 _MEANING["robustness"] = _MEANING["breakdown"]
 _RULES = {
     **{kind.name: kind.title for kind in kinds()},
