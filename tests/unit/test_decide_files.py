@@ -1,4 +1,4 @@
-"""Count the files of a verdict, of a scenario's protocol and of a whole cell: whoever asks has so many to read."""
+"""Count the files of a verdict, a protocol, a whole cell and an exposure: whoever asks has so many to read."""
 
 from __future__ import annotations
 
@@ -66,29 +66,42 @@ def test_from_a_finding_to_a_verdict_it_is_three_files_at_most(files: set[str]) 
 def test_a_cell_of_a_secure_sum_with_structure_runs_code_of_83_files_at_most() -> None:
     cell = {**AUDITED, "measure": {"evidence": ["structure"]}}
     secmix.audit(cell)  # loads what is loaded once
-    files: set[str] = set()
-    before = sys.gettrace()
-    sys.settrace(lambda frame, event, arg: files.add(frame.f_code.co_filename))
-    try:
-        assert secmix.audit(cell).verdict == "violated"  # so that advice is tried too
-    finally:
-        sys.settrace(before)
-    assert len(_ours(files)) <= 83
+    report, ours = _run(lambda: secmix.audit(cell))
+    assert report.verdict == "violated"  # so that advice is tried too
+    assert len(ours) <= 83
 
 
 def test_from_toml_to_a_protocol_it_is_seven_files_at_most(tmp_path: Path) -> None:
     path = tmp_path / "scenario.toml"
     path.write_text(render(from_dict({**AUDITED, "protocol": {"name": "plain"}})))  # it checks no settings of its own
+
+    def made() -> Any:
+        scenario, _, _ = resolve(path)
+        return setup._part("protocols", next(iter(scenario.cells())).protocol, "protocol", None)
+
+    protocol, ours = _run(made)
+    assert isinstance(protocol, Plain)
+    assert len(ours) <= 7
+
+
+def test_exposure_is_in_one_folder_of_the_audit() -> None:
+    secmix.exposure(AUDITED)
+    exposed, ours = _run(lambda: secmix.exposure(AUDITED))
+    assert exposed.nodes
+    assert {file for file in ours if file.startswith("auditing/") and "/exposure/" not in file} == {"auditing/setup.py"}
+    assert len(ours) <= 40
+
+
+def _run(function: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """Return what a function returns, and our files of which it runs code."""
     files: set[str] = set()
     before = sys.gettrace()
     sys.settrace(lambda frame, event, arg: files.add(frame.f_code.co_filename))
     try:
-        scenario, _, _ = resolve(path)
-        protocol = setup._part("protocols", next(iter(scenario.cells())).protocol, "protocol", None)
+        result = function()
     finally:
         sys.settrace(before)
-    assert isinstance(protocol, Plain)
-    assert len(_ours(files)) <= 7
+    return result, _ours(files)
 
 
 def _ours(files: set[str]) -> list[str]:
