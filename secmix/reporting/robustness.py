@@ -9,6 +9,7 @@ from typing import Literal
 
 from secmix.adversaries.attacks.attack import installed, named
 from secmix.auditing.report import Cell, Damage, Report, Robustness, RobustnessPoint
+from secmix.auditing.worse import as_number
 from secmix.reporting import words
 
 UNBOUNDED, NO_FIT = "without bound", "no fit"
@@ -116,23 +117,19 @@ def largest(robustness: Robustness) -> tuple[str, str]:
     reached += [(d.aggregate, name(d.attack)) for d in robustness.damages]
     if not reached:
         return "not measured", ""
-    value, by = max(reached, key=lambda pair: _size(pair[0]))
+    value, by = max(reached, key=lambda pair: as_number(pair[0]))
     return error(value), by
 
 
 def hardest(robustness: Robustness) -> tuple[str, str]:
     """Find the largest median error of the outcome, and the attack that reached it."""
-    worst = max(robustness.damages, key=lambda d: _size(d.model), default=None)
+    worst = max(robustness.damages, key=lambda d: as_number(d.model), default=None)
     return ("not measured", "") if worst is None else (error(worst.model, NO_FIT), name(worst.attack))
-
-
-def _size(value: float | None) -> float:
-    return math.inf if value is None else value
 
 
 def marked(values: Iterable[float | None]) -> list[bool]:
     """Mark the largest errors, but none if all are rounding errors. ``None`` is larger than any number."""
-    sizes = [_size(value) for value in values]
+    sizes = [as_number(value) for value in values]
     top = max(sizes, default=0.0)
     return [size == top and top >= 5e-4 for size in sizes]
 
