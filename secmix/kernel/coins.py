@@ -111,7 +111,6 @@ class Public:
         return f(self.value, *args)
 
     def used(self) -> Any:
-        """Return its value."""
         return self.plainly(lambda value: value)
 
     def as_it_passes(self) -> Any:
@@ -205,11 +204,9 @@ def _unknown(value: Any, name: str, of: OfIteration | None = None) -> Any:
 def coin_among(options: Sequence[Any], coin: Any, name: str, of: OfIteration | None = None) -> Public:
     """Return the public number ``found``, which may be any of ``options``; any at all where these are none."""
     drawn = next((k for k, each in enumerate(options) if np.array_equal(each, coin)), None)
-    return (
-        Public(coin, name)
-        if drawn is None
-        else Public(dict(enumerate(options)), name, Coin(len(options), drawn, name, of))
-    )
+    if drawn is None:
+        return Public(coin, name)
+    return Public(dict(enumerate(options)), name, Coin(len(options), drawn, name, of))
 
 
 def _is_numeric(value: Any) -> bool:

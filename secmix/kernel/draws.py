@@ -33,14 +33,10 @@ from secmix.kernel.streams import (
 from secmix.kernel.tables import unknowns
 
 LAWS: dict[str, tuple[str, ...]] = {
-    **{
-        "standard_normal": (),
-        "random": (),
-        "uniform": ("low", "high"),
-        "integers": ("low", "high", "size", "dtype", "endpoint"),
-    },
+    **dict.fromkeys(("standard_normal", "random", "standard_cauchy"), ()),
     **dict.fromkeys(("normal", "laplace", "logistic"), ("loc", "scale")),
-    **{"standard_t": ("df",), "standard_cauchy": ()},
+    **{"uniform": ("low", "high"), "standard_t": ("df",)},
+    "integers": ("low", "high", "size", "dtype", "endpoint"),
 }
 """Laws that are known, and their parameters."""
 _PARAMETERS: dict[str, tuple[str, ...]] = {
@@ -220,11 +216,8 @@ def _options(name: str, args: Any, kw: Any) -> list[Any]:
     count = 1 if size is None else math.prod(np.atleast_1d(size).tolist())
     if (len(pool) ** count if replaced else math.perm(len(pool), count)) > MOST_OPTIONS:
         return []
-    ways = (
-        itertools.product(range(len(pool)), repeat=count)
-        if replaced
-        else itertools.permutations(range(len(pool)), count)
-    )
+    places = range(len(pool))
+    ways = itertools.product(places, repeat=count) if replaced else itertools.permutations(places, count)
     shape = () if size is None else tuple(np.atleast_1d(size).tolist())
     return [pool[list(way)].reshape((*shape, *pool.shape[1:])) for way in ways]
 

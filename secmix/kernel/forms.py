@@ -31,7 +31,6 @@ class Packed:
         return iter(self.variables.tolist())
 
     def values(self) -> list[float]:
-        """Return the coefficients."""
         return self.coefficients.tolist()  # type: ignore[no-any-return]
 
 
@@ -50,7 +49,6 @@ class Shared:
         return map(self.first.__add__, self.base)
 
     def items(self) -> Iterator[tuple[int, Any]]:
-        """Yield variables, with their coefficients."""
         return zip(self, self.base.values(), strict=True)
 
 

@@ -227,12 +227,8 @@ def where(condition: Any, *choices: Any) -> Any:
         step = common_step(*(each.step if isinstance(each, Number) else size_of(each) for each in (x, y)))
         return function("where", lambda c, x, y: x if c else y, c, x, y, step=step)
 
-    kinds = [
-        each.kind if isinstance(given, (np.ndarray, list)) else given
-        for given, each in zip(choices, (a, b), strict=True)
-    ]
-    kinds = [each.value if isinstance(each, Number) else each for each in kinds]
-    kind = np.result_type(*kinds)
+    given = [x.kind if isinstance(each, (np.ndarray, list)) else each for each, x in zip(choices, (a, b), strict=True)]
+    kind = np.result_type(*(each.value if isinstance(each, Number) else each for each in given))
     found = np.asarray(np.frompyfunc(one, 3, 1)(followed(condition).reading, a.reading, b.reading), object)
     return array_of(found if a.kind == b.kind == kind else mapped(lambda x: cast(x, kind), found), kind)
 

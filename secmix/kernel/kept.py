@@ -185,9 +185,8 @@ class _Walk:
     def _class(self, value: type, path: str) -> Any:
         if value.__module__ not in self.foreign:
             return value.__qualname__
-        return self.namespace(
-            vars(value), f"{path}/{value.__qualname__}", lambda name, number: setattr(value, name, number)
-        )
+        put = lambda name, number: setattr(value, name, number)  # noqa: E731
+        return self.namespace(vars(value), f"{path}/{value.__qualname__}", put)
 
     def namespace(self, members: Mapping[str, Any], path: str, put: Callable[[Any, Any], Any] | None) -> Any:
         """Digest what a module or a class names, but for what Python itself keeps there: of such names functions."""

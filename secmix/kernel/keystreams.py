@@ -32,11 +32,9 @@ class Hash:
         self.update(data)
 
     def update(self, data: Any) -> None:
-        """Add bytes."""
         self._data = self._data + as_bytes(data)
 
     def copy(self) -> Hash:
-        """Return another of the same state."""
         return Hash(self._label, self._made, self._key, self._data)
 
     def digest(self, *length: int) -> Any:

@@ -241,7 +241,6 @@ class Number:
         return self.rounded(lambda x: round(x, digits), f"round {digits}", 10.0**-digits)
 
     def astype(self, dtype: Any, **kw: Any) -> Any:
-        """Convert it as an array does."""
         return cast(self, np.dtype(dtype))
 
     __radd__, __rmul__, __ror__, __rand__ = __add__, __mul__, __or__, __and__

@@ -71,7 +71,6 @@ class RandomStateDraws(_Older, metaclass=_StandsFor):
 
     @classmethod
     def made(cls, seed: Any) -> Any:
-        """Return the generator of a seed."""
         if not is_seed(seed):
             seed = by_value(lambda given: given, seed)
             return cls.original() if seed is None else unseeded(lambda: cls.original(seed))
@@ -97,7 +96,6 @@ class PythonsDraws(_Older, metaclass=_StandsFor):
 
     @classmethod
     def made(cls, seed: Any) -> Any:
-        """Return the generator of a seed."""
         if isinstance(seed, Number):
             if bare(seed) is not None and not seed.below:
                 now().leave("a seed that may be negative")
