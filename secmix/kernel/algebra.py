@@ -12,8 +12,10 @@ from math import gcd, inf
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from secmix.kernel.forms import Form, Shared, packed, scaled, tables_of, variables_in
+from secmix.kernel.forms import Form, Shared, packed, scaled, tables_of
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import Trace, Variable
 
@@ -41,49 +43,61 @@ class Component:
 
     def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
         """Return the coefficients of some rows, (F, V), and which variables its V columns are: those that are there."""
-        used = {v: k for k, v in enumerate(sorted(set().union(*(self.forms[row][0] for row in rows))))}
-        table = np.zeros((len(rows), len(used)), object)
+        variables = np.array([*self.places])
+        table = np.zeros((len(rows), len(variables)), object)
         for line, row in zip(table, rows, strict=True):
-            for v, coefficient in scaled(*self.forms[row]).items():
-                line[used[v]] = coefficient
-        return table, [self.places[v] for v in used]
+            form, scale = self.forms[row]
+            if (long := packed(form)) is not None:
+                line[variables.searchsorted(long.variables)] = scale * long.coefficients
+                continue
+            for v, coefficient in scaled(form, scale).items():
+                line[self.places[v]] = coefficient
+        used = np.flatnonzero(table.astype(bool).any(axis=0))
+        return table[:, used], used.tolist()
 
 
-_Row = tuple[tuple[int, int], Number]
+Row = tuple[tuple[int, int], Number, int]
+"""Where a number comes from, the number, and how many entries are the same combination, it the first: each of the
+variables after those of the one before."""
 
 
 def components(
-    cells: Iterable[_Row], variables: Mapping[int, Variable], formulas: Mapping[int, int] | None = None
+    cells: Iterable[Row], variables: Mapping[int, Variable], formulas: Mapping[int, int] | None = None
 ) -> list[Component]:
-    """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data."""
-    found = [(where, number) for where, number in cells if number.form]
-    groups: dict[int, list[_Row]] = {}
-    for top, row in zip(_roots((number.form for _, number in found), variables), found, strict=True):
-        groups.setdefault(top, []).append(row)
+    """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data.
+
+    Entries of one cell share no variable with each other's cells: their components are those of the first, moved on.
+    """
+    found = [cell for cell in cells if cell[1].form]
+    groups: dict[int, list[Row]] = {}
+    of_row, variables_of = _joined(number.form for _, number, _ in found)
+    for label, row in zip(of_row, found, strict=True):
+        groups.setdefault(label, []).append(row)
     unique: dict[Any, list[tuple[Component, list[Mapping[int, int]]]]] = {}
     shapes: dict[Any, tuple[int, tuple[tuple[Form, Any], ...], dict[int, int], dict[int, int]]] = {}
-    for group in groups.values():
-        forms = tuple((number.form, number.scale) for _, number in group)
+    for label, group in groups.items():
+        forms = tuple((number.form, number.scale) for _, number, _ in group)
         shape, first = _shape(forms)
         if shape not in shapes:
-            used = np.unique(variables_in(form for form, _ in forms)).tolist()
-            places = column = {v: k for k, v in enumerate(used)}
+            places = column = {v: k for k, v in enumerate(variables_of[label].tolist())}
         else:  # the same rows, of other variables
             before, forms, places, column = shapes[shape]
             column = {first - before + v: k for v, k in column.items()}
-        rows, modulus = zip(*((where, number.modulus or inf) for where, number in group), strict=True)
-        own, formula = tuple(variables[v] for v in column), tuple(map((formulas or {}).get, column))
-        largest = max((abs(float(each.value)) for each in own if each.kind != "draw"), default=0.0)
-        component = Component(rows, forms, places, column, modulus, own, formula, largest)
         shapes.setdefault(shape, (first, forms, places, column))
-        for k, (known, columns) in enumerate(alike := unique.setdefault(_laws(component), [])):
-            if known.forms is component.forms or _are_equal(known, component):
-                # That of the largest data speaks for all.
-                alike[k] = max(known, component, key=lambda each: each.largest), columns
-                columns.append(column)
-                break
-        else:
-            alike.append((component, [column]))
+        rows, modulus = zip(*((where, number.modulus or inf) for where, number, _ in group), strict=True)
+        for entry in range(group[0][2]):
+            column = {v + (entry > 0): k for v, k in column.items()}
+            own, formula = tuple(variables[v] for v in column), tuple(map((formulas or {}).get, column))
+            largest = max((abs(float(each.value)) for each in own if each.kind != "draw"), default=0.0)
+            component = Component(rows, forms, places, column, modulus, own, formula, largest)
+            for k, (known, columns) in enumerate(alike := unique.setdefault(_laws(component), [])):
+                if known.forms is component.forms or _are_equal(known, component):
+                    # That of the largest data speaks for all.
+                    alike[k] = max(known, component, key=lambda each: each.largest), columns
+                    columns.append(column)
+                    break
+            else:
+                alike.append((component, [column]))
     return [replace(component, columns=columns) for alike in unique.values() for component, columns in alike]
 
 
@@ -103,27 +117,21 @@ def _are_equal(one: Component, other: Component) -> bool:
     return True
 
 
-def _roots(forms: Iterable[Form], variables: Collection[int]) -> list[int]:
-    """Return of each form a number, the same for all that hang together by some of ``variables``."""
-    first = min(variables, default=0)
-    parent = np.arange(max(variables, default=-1) - first + 1)
-
-    def root(v: Any) -> Any:
-        while parent[v] != v:
-            parent[v] = v = parent[parent[v]]
-        return v
-
-    begins = [np.empty(0, np.int64)]
-    for table, columns in tables_of(forms):
-        table -= first
-        begins.append(table[0, columns])
-        above = parent[table]
-        for one, its in zip(table.T, above.T, strict=True) if (above != above[0]).any() else ():
-            tops = [*map(root, np.unique(its).tolist())]
-            parent[one] = parent[tops] = min(tops)
-    while (parent[parent] != parent).any():
-        parent = parent[parent]
-    return parent[np.concatenate(begins)].tolist()  # type: ignore[no-any-return]
+def _joined(forms: Iterable[Form]) -> tuple[list[int], list[Any]]:
+    """Return of each form which component it is in, and of each component its variables, in order."""
+    several = [
+        (table[0, columns], table[0], np.full(table.shape[1], len(table)), table.T.ravel())
+        for table, columns in tables_of(forms)
+    ]
+    if not several:
+        return [], []
+    of_form, first, count, each = map(np.concatenate, zip(*several, strict=True))
+    used, places = np.unique(each, return_inverse=True)
+    edges = used.searchsorted(np.repeat(first, count)), places  # from the first variable of a form to each
+    graph = coo_array((np.ones(len(each)), edges), shape=(len(used), len(used)))
+    _, labels = connected_components(graph, directed=False)
+    variables = np.split(used[labels.argsort(kind="stable")], np.cumsum(np.bincount(labels))[:-1])
+    return labels[used.searchsorted(of_form)].tolist(), variables
 
 
 def _shape(forms: Sequence[tuple[Form, Any]]) -> tuple[Any, int]:

@@ -131,7 +131,6 @@ class Followed(np.ndarray[Any, Any]):
         return self.view(np.ndarray) if self.table is None else self.table.numbers()
 
     def transpose(self, *axes: Any) -> Any:
-        """Permute the axes."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
         last = self.ndim - 1
         fits = self.table is not None and len(order) == self.ndim and order[-1] in (last, -1)
@@ -140,7 +139,6 @@ class Followed(np.ndarray[Any, Any]):
         return self._viewed(table, lambda: np.ndarray.transpose(self, *axes))
 
     def reshape(self, *shape: Any, **kw: Any) -> Any:
-        """Return the same numbers in another shape."""
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         fits = self.table is not None and not kw and len(new) > 1 and new[-1] == self.shape[-1] and self.size
         lead = self.ndim - 1
@@ -148,7 +146,6 @@ class Followed(np.ndarray[Any, Any]):
         return self._viewed(table, lambda: np.ndarray.reshape(self, *shape, **kw))
 
     def each(self, f: Callable[[Any], Any], kind: Any) -> Any:
-        """Apply ``f`` to each number."""
         return array_of(np.asarray(np.frompyfunc(f, 1, 1)(self.reading), object), kind)
 
     def astype(self, dtype: Any, *args: Any, **kw: Any) -> Any:
@@ -172,7 +169,6 @@ class Followed(np.ndarray[Any, Any]):
         return values(self, "the bits of a secret").view(dtype)
 
     def copy(self, order: Any = "C") -> Any:
-        """Copy it."""
         if self.table is not None:
             return of_table(self.table.each(lambda x: x))
         return array_of(np.array(self.objects, order=order), self.kind)
@@ -467,8 +463,9 @@ def _summed(table: Table | None, axis: Any) -> Table | None:
     if table is None or type(axis) is not int or not 0 <= axis < count or count < 2 or not table.values.shape[axis]:
         return None
     total: Table | None = None
+    before = (slice(None),) * axis
     for k in range(table.values.shape[axis]):
-        part = table.each(lambda x, k=k: np.moveaxis(x, axis, 0)[k])  # type: ignore[misc]
+        part = table.each(lambda x, k=k: x[(*before, k)])  # type: ignore[misc]
         total = part if k == 0 else total.plus(part, 1) if total is not None else None
     return total
 

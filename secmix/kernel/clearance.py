@@ -223,7 +223,7 @@ def readable(fit: Fit, network: Network, adversary: Any) -> set[tuple[int, int]]
     numbered, sent = (adversary.observe(Transcript(list(each)), network) for each in (fit.numbered, fit.sent))
     if numbered.origins != sent.origins:
         return Open("which messages the adversary reads hangs on the numbers in them")
-    read = {x for row in numbered.rows for x in np.unique(row).tolist()}
+    read = {*np.unique(np.concatenate([np.empty(0), *map(np.ravel, numbered.rows)])).tolist()}
     if not read <= {*map(float, range(len(places)))}:
         return Open("the adversary holds numbers that no message carries")
     return {places[int(x)] for x in read}

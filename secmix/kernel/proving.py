@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import Component, components
-from secmix.kernel.arrays import Followed, concrete, followed, variables_of
+from secmix.kernel.algebra import Component, Row, components
+from secmix.kernel.arrays import Followed, concrete, followed, is_secret, variables_of
 from secmix.kernel.forms import MOST_TERMS, packed
 from secmix.kernel.kept import KEPT
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
 from secmix.kernel.streams import follows
-from secmix.kernel.tables import Table
-from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow
+from secmix.kernel.tables import Table, are_apart
+from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow, uncollected
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Block, Channel
 
@@ -104,16 +104,26 @@ def prove(
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept.clear()
         each.counts.clear()
-    tables = tuple(components(_cells(each), each.trace.variables, each.formulas) for each in fits) if not open_ else ()
     assumes = (*_assumptions(fit, guards), *[_AS_THE_FIRST] * long)
+    tables = _tables([] if open_ else fits)
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
 
-def _cells(fit: Fit) -> Iterator[tuple[tuple[int, int], Number]]:
-    for k, message in enumerate(fit.messages):
-        for row, cells in enumerate(message.rows.reading):
+@uncollected()
+def _tables(fits: Iterable[Fit]) -> tuple[list[Component], ...]:
+    return tuple(components(_cells(each), each.trace.variables, each.formulas) for each in fits)
+
+
+def _cells(fit: Fit) -> Iterator[Row]:
+    """Yield what messages tell; of vectors, where all are followed as one, the first entry for all."""
+    payloads = [message.rows for message in fit.messages]
+    tables: list[Any] = [x.table for x in payloads if x.table is not None or is_secret(x)]
+    as_one = None not in tables and are_apart(tables)
+    for k, payload in enumerate(payloads):
+        table, entries = (payload.table, payload.shape[-1]) if as_one and payload.table else (None, 1)
+        for row, cells in enumerate(payload.reading if table is None else table.numbers(1)):
             several = (cell for cell in cells.ravel().tolist() if isinstance(cell, Number))
-            yield from (((k, row), cell) for cell in several if cell.modulus == INF or cell.pure)
+            yield from (((k, row), cell, entries) for cell in several if cell.modulus == INF or cell.pure)
 
 
 def _not_a_guard(
@@ -140,10 +150,8 @@ def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apar
     """
     found: list[Fit] = []
     waiting, work = [(fit, 0)], 0
-    ways = [
-        math.prod(count for _, count, at, _ in fit.trace.turns if at == call or not apart)
-        for call in range(len(inputs))
-    ]
+    turns, calls = fit.trace.turns, range(len(inputs))
+    ways = [math.prod(count for _, count, at, _ in turns if at == call or not apart) for call in calls]
     if max(ways) > max(_LEAST_TURNS, _MOST_WORK / max(_size(fit), 1)):
         return [], False
     while waiting:
@@ -276,9 +284,12 @@ def _unlike(blocks: list[Block], others: list[Block], alike: bool) -> str:
         same_kind = one.payload.dtype == other.payload.dtype and one.payload.dtype.kind in "biuf"
         if not same_kind or _frame(one) != _frame(other):
             return f"'{one.kind}' in round {one.round}"
-        if alike and not _close(one.payload.astype(float), other.payload.astype(float), ROUNDING * max(sizes)):
-            return f"'{one.kind}' in round {one.round}"
-    return ""
+    if not alike or not blocks:
+        return ""
+    a, b = (np.concatenate([each.payload.ravel().astype(float) for each in some]) for some in (blocks, others))
+    near = _near(a, b, ROUNDING * max(sizes, default=0.0))
+    place = np.cumsum([block.payload.size for block in blocks]).searchsorted(near.argmin(), "right")
+    return "" if near.all() else f"'{blocks[place].kind}' in round {blocks[place].round}"
 
 
 def _frame(block: Block) -> tuple[Any, ...]:
@@ -310,12 +321,9 @@ def _largest_within(number: Any, fit: Fit) -> float:
 
 def _largest_in(table: Table, fit: Fit) -> Any:
     """Return the same of each vector of a table, (..., 1)."""
-    return np.array(
-        [
-            fit.largest if depends & DRAWS else fit.largest_data if depends else 0.0
-            for depends in table.depends.ravel().tolist()
-        ]
-    ).reshape(*table.depends.shape, 1)
+    of_vector = table.depends.ravel().tolist()
+    largest = [fit.largest if each & DRAWS else fit.largest_data if each else 0.0 for each in of_vector]
+    return np.array(largest).reshape(*table.depends.shape, 1)
 
 
 def _close(a: Any, b: Any, allowed: Any) -> bool:
@@ -428,11 +436,10 @@ def _all_explained(message: Message, held: Any, fit: Fit) -> bool:
         return False
     senders, receivers, content = map(np.array, (message.sender, message.receiver, message.content))
     at = np.add.outer(table.columns - fit.trace.ends[0], np.arange(table.values.shape[-1]))
-    used = table.coefficients.any(axis=1)[content]  # (messages, V), in any run
-    if (used[:, :, None] & ~held[senders[:, None, None], at]).any():
+    used, columns = table.coefficients.any(axis=1)[content].nonzero()  # by message, in any run
+    if not held[senders[used], at[columns].T].all():
         return False
-    places = np.nonzero(used)
-    held[receivers[places[0]], at[places[1]].T] = True
+    held[receivers[used], at[columns].T] = True
     return True
 
 

@@ -8,7 +8,8 @@ asks the numbers.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,9 +77,8 @@ class Table:
         columns, own, theirs = joined
         out = Table(self.values, columns, own, self.scale, self.depends, self.span, is_own=True)
         if not self.is_own:
-            out.values, out.scale, out.depends, out.span = (
-                each.copy() for each in (self.values, self.scale, self.depends, self.span)
-            )
+            shared = self.values, self.scale, self.depends, self.span
+            out.values, out.scale, out.depends, out.span = (each.copy() for each in shared)
             out.coefficients = own.copy() if own is self.coefficients else own
         self.is_own = False
         for to, what in zip(out._arrays(), (other.values, theirs, other.scale, other.depends, other.span), strict=True):
@@ -128,19 +128,22 @@ class Table:
             depends[gone], span[gone] = 0, abs(values[gone])
         return Table(values, columns, coefficients, np.ones(gone.shape), depends, span)
 
-    def numbers(self) -> Any:
-        """Return its numbers one by one, (..., m)."""
-        out = np.empty(self.values.shape, object)
-        flat, spans = (x.reshape(self.scale.size, x.shape[-1]).tolist() for x in (self.values, self.span))
+    def numbers(self, most: int | None = None) -> Any:
+        """Return its numbers one by one, (..., m), or those of the first entries."""
+        several = [x[..., :most] for x in (self.values, self.span)]
+        out = np.empty(several[0].shape, object)
+        flat, spans = (x.reshape(self.scale.size, x.shape[-1]).tolist() for x in several)
         coefficients = self.coefficients.reshape(self.scale.size, len(self.columns))
-        rows = zip(coefficients, self.scale.ravel().tolist(), strict=True)
+        rows, there = coefficients.nonzero()
+        variables, terms = self.columns[there], coefficients[rows, there]
+        ends = rows.searchsorted(np.arange(len(flat) + 1)).tolist()
         into, used = out.reshape(len(flat), out.shape[-1]), self.depends.ravel().tolist()
-        for k, (row, scale) in enumerate(rows):
-            there = row.nonzero()[0]
-            if not len(there):
+        for k, scale in enumerate(self.scale.ravel().tolist()):
+            begin, end = ends[k : k + 2]
+            if begin == end:
                 into[k] = flat[k]
                 continue
-            base: Any = Packed(self.columns[there], row[there])
+            base: Any = Packed(variables[begin:end], terms[begin:end])
             if len(base) < LONG:
                 base = dict(zip(base, base.values(), strict=True))
             into[k] = [
@@ -171,6 +174,13 @@ def unknowns(values: Any, variables: Sequence[int], depends: Any, span: Any) -> 
     own = np.eye(count).reshape(*lead, count)
     depends, span = np.broadcast_to(depends, lead), np.broadcast_to(span, values.shape)
     return Table(values, columns, own, np.ones(lead), depends, span)
+
+
+def are_apart(tables: Iterable[Table]) -> bool:
+    """Say whether vectors of variables in some tables are the same, or have no variable in common."""
+    several = {(id(each.columns), each.values.shape[-1]): each.columns for each in tables}
+    vectors = sorted({(first, length) for (_, length), columns in several.items() for first in columns.tolist()})
+    return all(first + length <= after for (first, length), (after, _) in itertools.pairwise(vectors))
 
 
 def chosen(condition: Any, a: Table | None, b: Table | None) -> Table | None:

@@ -58,6 +58,7 @@ class Message:
     receiver: tuple[int, ...]
     content: tuple[int, ...]
     rows: Followed  # (P, runs, m)
+    variables: Any  # that these are made of, (k,), each once
 
     def block(self, payload: Any) -> Block:
         """Return the block that a transcript has of it, with other numbers."""
@@ -125,7 +126,7 @@ class Fit:
         first, last = self.trace.ends
         sent = np.zeros(last - first + 1, dtype=bool)
         for message in messages:
-            sent[variables_of(message.rows) - first] = True
+            sent[message.variables - first] = True
         return (np.flatnonzero(sent) + first).tolist()
 
     @property
@@ -150,7 +151,6 @@ class _Record(Transcript):
         return self._written
 
     def append(self, block: Block) -> None:
-        """Add ``block`` at the end."""
         self._written.append(block)
 
 
@@ -198,9 +198,10 @@ class _Channel(Channel):
         iteration: Any = public(self.iteration, "an iteration made of a secret")
         if rows.table is None and any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
-        now().owns(variables_of(rows))
+        variables = np.unique(variables_of(rows))
+        now().owns(variables)
         frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
-        self.fit.messages.append(Message(frame, *ends, rows))
+        self.fit.messages.append(Message(frame, *ends, rows, variables))
 
     def end_with(self, result: Any) -> Any:
         """Note what each node ends with, as what it holds."""
@@ -256,8 +257,7 @@ def follow(
             fit.counts.append(numbers)
 
     with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
-        end.callback(gc.enable if gc.isenabled() else gc.disable)
-        gc.disable()  # it would walk through all numbers again and again
+        end.enter_context(uncollected())
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
         for trace.call, given in enumerate(inputs):
@@ -282,6 +282,17 @@ def follow(
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Have no garbage collected meanwhile: Python would walk through all numbers again and again."""
+    restore = gc.enable if gc.isenabled() else gc.disable
+    gc.disable()
+    try:
+        yield
+    finally:
+        restore()
 
 
 def _draws(*seed: int) -> Draws:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.kernel.algebra import Component, _in_units, _roots, determined, knowledge
+from secmix.kernel.algebra import Component, _in_units, _joined, determined, knowledge
 from secmix.kernel.draws import generator
 from secmix.kernel.forms import Shared
 from secmix.kernel.state import INF, Trace, Variable, common_step, following, is_multiple, size_of, times
@@ -163,7 +163,8 @@ def test_rows_hang_together_where_some_variables_join_them(rows: list[tuple[set[
     bases = {frozenset(base): dict.fromkeys(base, 1) for base, _ in rows}  # rows of one base share it, as in a trace
     forms = [Shared(bases[frozenset(base)], first) for base, first in rows]
     graph = networkx.Graph((("row", k), v) for k, form in enumerate(forms) for v in form)
-    roots = _roots(forms, range(5, 20))
-    for k, root in enumerate(roots):
-        for other in range(k):
-            assert (root == roots[other]) == networkx.has_path(graph, ("row", k), ("row", other))
+    labels, variables = _joined(forms)
+    for k, label in enumerate(labels):
+        reached = networkx.node_connected_component(graph, ("row", k))
+        assert variables[label].tolist() == sorted(v for v in reached if isinstance(v, int))
+        assert all((label == labels[other]) == (("row", other) in reached) for other in range(k))

@@ -14,12 +14,13 @@ from secmix.kernel.draws import Draws
 from secmix.kernel.functions import full
 from secmix.kernel.functions import where as where_
 from secmix.kernel.numbers import Number
-from secmix.kernel.proving import not_explained, other_frames
+from secmix.kernel.proving import _cells, not_explained, other_frames
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Trace, following
-from secmix.kernel.tables import unknowns
+from secmix.kernel.tables import Table, are_apart, unknowns
 from secmix.kernel.trace import Fit, _inputs, follow
 from secmix.network import Network
-from secmix.transcript import SERVER
+from secmix.protocols import PDMM
+from secmix.transcript import SERVER, Channel
 
 RNG = np.random.default_rng(5)
 SHAPE = (4, 1, 3)
@@ -252,11 +253,17 @@ def test_numbers_of_their_own_entry_stand_beside_no_others(trace: Trace) -> None
 
 def test_rows_of_many_terms_are_alike_where_their_coefficients_are(trace: Trace) -> None:
     x = vectors(trace, (30, 1, 3))
-    totals = np.add.reduce(x, axis=0)
-    assert said(totals) == said(np.add.reduce(by_number(x), axis=0))
+    factors = np.arange(1.0, 31.0)[:, None, None]
+    totals = np.add.reduce(factors * x, axis=0)
+    assert said(totals) == said(np.add.reduce(factors * by_number(x), axis=0))
     cells = [totals.reading[0, 0], totals.reading[0, 1], 2.0 * totals.reading[0, 2]]
-    rows = [((0, 0), each) for each in cells]
-    assert [len(each.columns) for each in components(rows, trace.variables)] == [2, 1]
+    rows = [((0, 0), each, 1) for each in cells]
+    found = components(rows, trace.variables)
+    assert [len(each.columns) for each in found] == [2, 1]
+    for each, factor in zip(found, (1.0, 2.0), strict=True):
+        table, used = each.table([0])
+        assert table.tolist() == [[factor * (k + 1) for k in range(30)]]
+        assert used == [*range(30)]
 
 
 def test_draws_and_inputs_that_are_too_many_for_a_table_are_followed_by_number(trace: Trace) -> None:
@@ -268,6 +275,61 @@ def test_draws_and_inputs_that_are_too_many_for_a_table_are_followed_by_number(t
         assert array.table is None
         assert array.reading[0, 0, 0].depends == depends
         assert len({*variables_of(array).tolist()}) == 1500
+
+
+class Differences(PDMM):
+    """Sends a difference of two inputs beside it."""
+
+    in_order = True
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        channel = channel or Channel()
+        rows = np.asarray(inputs, dtype=float)
+        by_node = rows.transpose(1, 0, 2)
+        other = by_node[:1] if self.in_order else by_node[:1, :, ::-1]
+        channel.send(1, 0, SERVER, "a difference", by_node[1:2] - other)
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+class OfOtherEntries(Differences):
+    in_order = False
+
+
+@pytest.mark.parametrize(("protocol", "as_one"), [(PDMM(), True), (Differences(), True), (OfOtherEntries(), False)])
+def test_entries_that_are_followed_as_one_hang_together_as_they_do_one_by_one(protocol: Any, as_one: bool) -> None:
+    runs = np.random.default_rng(0).normal(size=(2, 5, 4))
+    fit = follow(protocol, Network.cycle(5), [runs, runs[:1, :, :2]])
+    assert not fit.error
+    as_they_are = [*_cells(fit)]
+    alone = [
+        ((k, row), cell, 1)
+        for k, message in enumerate(fit.messages)
+        for row, cells in enumerate(message.rows.reading)
+        for cell in cells.ravel().tolist()
+        if isinstance(cell, Number)
+    ]
+    assert {entries for *_, entries in as_they_are} == ({4, 2} if as_one else {1})
+    assert _of(as_they_are, fit) == _of(alone, fit)
+
+
+def _of(cells: Any, fit: Fit) -> list[Any]:
+    found = components(cells, fit.trace.variables, fit.formulas)
+    tables = [each.table(range(len(each.rows))) for each in found]
+    return [
+        (each.rows, each.modulus, each.variables, each.columns, each.formula, each.largest, table.tolist(), used)
+        for each, (table, used) in zip(found, tables, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "length", "apart"), [([0, 3], 3, True), ([0, 3], 4, False), ([2, 7], 3, False), ([3], 2, False)]
+)
+def test_vectors_of_variables_are_the_same_or_have_none_in_common(first: list[int], length: int, apart: bool) -> None:
+    one, other = (
+        Table(np.ones((1, m)), np.array(columns), np.ones((1, len(columns))), np.ones(1), np.zeros(1), np.ones((1, m)))
+        for columns, m in (([0, 3], 3), (first, length))
+    )
+    assert are_apart([one, other]) == apart
 
 
 class Told:
