@@ -420,13 +420,15 @@ def combined(coefficients: Iterable[Any], numbers: Iterable[Any]) -> Any:
         return functools.reduce(operator.add, itertools.starmap(operator.mul, zip(coefficients, numbers, strict=True)))
     value, modulus, depends, steps, form = type(pairs[0][1].value)(), INF, 0, [], dict[int, Any]()
     for c, x in pairs:
-        value += c * x.value
-        steps.append(times(x.step, c, c * x.value))
-        modulus = common_step(modulus, times(x.modulus, c, c * x.value) or steps[-1])
+        term, factor = c * x.value, c * x.scale
+        value += term
+        steps.append(times(x.step, c, term))
+        if not modulus == x.modulus == INF:
+            modulus = common_step(modulus, times(x.modulus, c, term) or steps[-1])
         depends |= x.depends
         now().terms += len(x.form)
         for v, coefficient in x.form.items() if x.modulus else ():
-            form[v] = form.get(v, 0) + c * x.scale * coefficient
+            form[v] = form.get(v, 0) + factor * coefficient
     form = {v: coefficient for v, coefficient in form.items() if coefficient and modulus}
     if modulus == INF and not form:
         return value
