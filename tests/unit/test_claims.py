@@ -147,7 +147,7 @@ def test_without_releases_error_rates_are_all_that_is_seen() -> None:
     found = claimed(bare, {"epsilon": 1.0})
     assert found.verdict == "violated"
     assert found.nodes[0].method.startswith("error rates of the score")
-    assert "nothing is clipped or released" in found.nodes[0].follows
+    assert "nothing is clipped or released by clip, gaussian or laplace of secmix.privacy" in found.nodes[0].follows
 
 
 def test_outputs_that_the_adversary_does_not_read_have_no_known_loss() -> None:

@@ -141,7 +141,10 @@ def _proof(case: CellContext, bound: NoiseBound | None, claim: ClaimSpec) -> Cle
     if isinstance(outcome := proof_of(case), Clearance):
         return outcome
     if bound is None:
-        return Open(f"nothing is clipped or released by secmix.privacy, so no noise is proved: {_bare(case)}")
+        return Open(
+            "nothing is clipped or released by clip, gaussian or laplace of secmix.privacy, whose noise alone is "
+            f"proved: {_bare(case)}"
+        )
     return claim_cleared(bound, claim.terms)
 
 
