@@ -26,6 +26,7 @@ _VERDICTS = (": violated", ": inconclusive", ": holds", ": not asked")
 _ESTIMATE = "estimate: "
 _CLEARING_UP = 3.0  # seconds in which another interrupt is the same one
 _EVERY = 10.0  # seconds between log lines; what is done sooner says nothing
+_TELLING = 0.05  # of all work; how long less of it took says little of the rest
 
 
 class Stopped(Exception):
@@ -173,7 +174,7 @@ class _LoggedProgress:
     """Says how far it is, every ten seconds or so: a build's log shows that it is alive."""
 
     def __init__(self) -> None:
-        self.began = self.last = time.monotonic()
+        self.began = self.last = self.running = time.monotonic()
         self.first = 0.0  # cells that were read back, which took no time
 
     def __call__(self, done: float, total: int, what: str) -> None:
@@ -181,14 +182,14 @@ class _LoggedProgress:
         if what.startswith(_ESTIMATE):
             _say(f"secmix: {brief(what)}")
         if what == "running":
-            self.first = done
+            self.first, self.running = done, now
         if now - self.last < _EVERY:
             return
         self.last = now
-        took = now - self.began
-        left = took / (done - self.first) * (total - done) if done > self.first else None
+        run, share = done - self.first, (done - self.first) / total
+        left = (now - self.running) / run * (total - done) if share >= _TELLING else None
         more = "" if left is None or done == total else f", about {_duration(left)} to go"
-        _say(f"secmix: {int(done)} of {total} done after {_duration(took)}{more} ({brief(what, 100)})")
+        _say(f"secmix: {int(done)} of {total} done after {_duration(now - self.began)}{more} ({brief(what, 100)})")
 
 
 @contextmanager

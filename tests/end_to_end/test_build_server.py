@@ -379,6 +379,18 @@ def test_a_report_is_short_in_a_notebook_and_escapes_what_it_shows() -> None:
         assert words in page
 
 
+def test_how_long_the_first_steps_took_says_nothing_of_the_rest(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: clock[0])
+    tell = console._LoggedProgress()
+    tell(0, 6, "running")
+    clock[0] = 12.0
+    tell(0.1, 6, "a")
+    assert capsys.readouterr().err == "secmix: 0 of 6 done after 12 s (a)\n"
+
+
 def test_a_log_says_how_far_it_is_and_how_long_it_will_take(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,7 +401,7 @@ def test_a_log_says_how_far_it_is_and_how_long_it_will_take(
         clock[0] = float(seconds)
         tell(done, 6, what)
     (line,) = capsys.readouterr().err.splitlines()
-    assert "4 of 6 done after 25 s, about 25 s to go" in line
+    assert "4 of 6 done after 25 s, about 20 s to go" in line  # the five seconds before were no cell's
     tell(0, 6, "estimate: 6 combinations, roughly 3 h")
     assert capsys.readouterr().err == "secmix: estimate: 6 combinations, roughly 3 h\n"
     assert "\x1b" not in line
