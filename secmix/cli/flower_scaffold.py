@@ -10,7 +10,6 @@ from typing import Any
 
 from secmix.cli.scaffold import DescribedFile, data_of, relative, toml_line
 from secmix.errors import ScenarioError, shown
-from secmix.protocols.flower.project import calls_for_data, read_project
 from secmix.scenario import Scenario, parse
 
 _NODES, _MOST_NODES, _RUNS = 5, 1000, 200
@@ -35,6 +34,8 @@ def flower_scenario(folder: Path, beside: Path = Path(), csv: Path | None = None
     of those that ``[tool.secmix]`` names. Raises SecmixError if the project describes no Flower app, or its
     ``[tool.secmix]`` says what cannot be.
     """
+    from secmix.protocols.flower.project import calls_for_data, read_project  # all protocols come with it
+
     project = read_project(folder)
     own = project.settings
     nodes = own.get("nodes", _NODES)
