@@ -23,6 +23,8 @@ TOLERANCE = 1e-9
 """What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on
 the safe side, since a combination is called known that is all but known. PDMM's rows are at most 1e-13 off."""
 
+_EDGES = 2**20  # that are joined at once: rows of a running sum over thousands of nodes have a hundred times as many
+
 UNSEEN = 2.0**-40
 """How far from uniform masks may be in all, in total variation: by so much at most may any guess succeed more often."""
 
@@ -119,19 +121,35 @@ def _are_equal(one: Component, other: Component) -> bool:
 
 def _joined(forms: Iterable[Form]) -> tuple[list[int], list[Any]]:
     """Return of each form which component it is in, and of each component its variables, in order."""
-    several = [
-        (table[0, columns], table[0], np.full(table.shape[1], len(table)), table.T.ravel())
-        for table, columns in tables_of(forms)
-    ]
-    if not several:
+    of_form: list[Any] = []
+    edges: list[Any] = []
+    count = 0
+    for table, columns in tables_of(forms):
+        of_form.append(table[0, columns])
+        edges.append(np.stack([np.repeat(table[0], len(table)), table.T.ravel()]))  # from the first to each
+        count += table.size
+        if count > _EDGES:
+            edges, count = [_least(np.concatenate(edges, axis=1))], 0
+    if not of_form:
         return [], []
-    of_form, first, count, each = map(np.concatenate, zip(*several, strict=True))
-    used, places = np.unique(each, return_inverse=True)
-    edges = used.searchsorted(np.repeat(first, count)), places  # from the first variable of a form to each
-    graph = coo_array((np.ones(len(each)), edges), shape=(len(used), len(used)))
-    _, labels = connected_components(graph, directed=False)
+    least, used = _least(np.concatenate(edges, axis=1))
+    _, labels = np.unique(least, return_inverse=True)
     variables = np.split(used[labels.argsort(kind="stable")], np.cumsum(np.bincount(labels))[:-1])
-    return labels[used.searchsorted(of_form)].tolist(), variables
+    return labels[used.searchsorted(np.concatenate(of_form))].tolist(), variables
+
+
+def _least(edges: Any) -> Any:
+    """Return of each variable that edges (2, E) lead to the least that hangs together with it, and itself, (2, V)."""
+    first = edges.min()
+    count = edges.max() - first + 1
+    graph = coo_array((np.ones(edges.shape[1]), tuple(edges - first)), shape=(count, count))
+    _, labels = connected_components(graph, directed=False)
+    is_used = np.zeros(count, bool)
+    is_used[edges[1] - first] = True
+    used = np.flatnonzero(is_used)
+    least = np.full(labels.max() + 1, count)
+    np.minimum.at(least, labels[used], used)
+    return first + np.stack([least[labels[used]], used])
 
 
 def _shape(forms: Sequence[tuple[Form, Any]]) -> tuple[Any, int]:

@@ -58,7 +58,11 @@ class Message:
     receiver: tuple[int, ...]
     content: tuple[int, ...]
     rows: Followed  # (P, runs, m)
-    variables: Any  # that these are made of, (k,), each once
+
+    @property
+    def variables(self) -> Any:
+        """The variables that these are made of, (k,), some more than once; kept, they would take more than the rows."""
+        return variables_of(self.rows)
 
     def block(self, payload: Any) -> Block:
         """Return the block that a transcript has of it, with other numbers."""
@@ -198,10 +202,9 @@ class _Channel(Channel):
         iteration: Any = public(self.iteration, "an iteration made of a secret")
         if rows.table is None and any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
-        variables = np.unique(variables_of(rows))
-        now().owns(variables)
+        now().owns(variables_of(rows))
         frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
-        self.fit.messages.append(Message(frame, *ends, rows, variables))
+        self.fit.messages.append(Message(frame, *ends, rows))
 
     def end_with(self, result: Any) -> Any:
         """Note what each node ends with, as what it holds."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secmix.kernel import algebra
 from secmix.kernel.algebra import Component, _in_units, _joined, determined, knowledge
 from secmix.kernel.draws import generator
 from secmix.kernel.forms import Shared
@@ -158,12 +159,15 @@ def test_a_quotient_is_whole_where_a_float_can_say_so(value: Any, unit: Any, who
     assert _in_units(value, unit) == whole
 
 
-@given(st.lists(st.tuples(st.sets(st.integers(0, 3), min_size=1), st.integers(5, 16)), max_size=8))
-def test_rows_hang_together_where_some_variables_join_them(rows: list[tuple[set[int], int]]) -> None:
+@pytest.mark.parametrize("at_once", [1, 8, 2**20])
+@given(rows=st.lists(st.tuples(st.sets(st.integers(0, 3), min_size=1), st.integers(5, 16)), max_size=8))
+def test_rows_hang_together_where_some_variables_join_them(at_once: int, rows: list[tuple[set[int], int]]) -> None:
     bases = {frozenset(base): dict.fromkeys(base, 1) for base, _ in rows}  # rows of one base share it, as in a trace
     forms = [Shared(bases[frozenset(base)], first) for base, first in rows]
     graph = networkx.Graph((("row", k), v) for k, form in enumerate(forms) for v in form)
-    labels, variables = _joined(forms)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(algebra, "_EDGES", at_once)
+        labels, variables = _joined(forms)
     for k, label in enumerate(labels):
         reached = networkx.node_connected_component(graph, ("row", k))
         assert variables[label].tolist() == sorted(v for v in reached if isinstance(v, int))
