@@ -103,8 +103,8 @@ class _Reduced:
             count = len(before.rows)
             if count == len(rows):
                 return before
-        whole = np.concatenate([before.triangle, rows[count:]]) if before is not None and count else rows
-        triangle = np.asarray(np.linalg.qr(whole, mode="r")) if len(whole) > whole.shape[1] else whole
+        stacked = np.concatenate([before.triangle, rows[count:]]) if before is not None and count else rows
+        triangle = np.asarray(np.linalg.qr(stacked, mode="r")) if len(stacked) > stacked.shape[1] else stacked
         masks = linear.M.shape[1]
         return cls(rows, triangle, GaussianView.of(LinearView(triangle[:, masks:], triangle[:, :masks], linear.n)))
 
