@@ -36,9 +36,9 @@ OTHER_SEEDS = 300
 """What ciphers that are streams, generators of old (RandomState, random.Random) and seeds of several words in one
 number take beside all other seeds: they are written into a protocol's modules in every trace, used or not."""
 
-LARGE_NETWORKS = 190
-"""What it takes to look only at encodings that are sent, at the edges of a graph in one pass, and to make sums of many
-terms once for all entries of a vector: PDMM on a cycle of 30 and on a complete network of 20 is proved by that."""
+LARGE_NETWORKS = 215
+"""What it takes to look only at encodings that are sent, to join rows in one pass and bounded memory, and to make
+sums of many terms once for all entries: PDMM on a cycle of 30 and a complete network of 20 is proved by that."""
 
 TABLES = 500
 """What it takes to follow vectors of which all entries are treated alike as one matrix of coefficients, and numbers
@@ -81,7 +81,8 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 1560  # the most is secure aggregation, 1,556, of tables and of words
+    # The most is secure aggregation, of tables and of words: 1,568, and a few more where other tests ran before.
+    assert len(believed) <= 1600
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     assert lines <= 4810 + OTHER_SEEDS + LARGE_NETWORKS + TABLES
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")
