@@ -362,7 +362,8 @@ def _same_forms(a: Followed, b: Followed, first: Fit, second: Fit) -> bool:
     off = _constants(one, first) - _constants(other, second)
     largest = np.maximum(_largest_in(one, first), _largest_in(other, second))
     public = _near(one.values, other.values, ROUNDING * max(first.largest, second.largest))
-    return bool((np.where(one.is_public, public, abs(off) <= 1e3 * ROUNDING * largest)).all())
+    of_form = abs(off) <= ROUNDING * np.maximum(1e3 * largest, np.maximum(abs(one.values), abs(other.values)))
+    return bool(np.where(one.is_public, public, of_form).all())
 
 
 def _constants(table: Table, fit: Fit) -> Any:
@@ -380,10 +381,13 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
         return False
     if x.modulus == 0:
         return True
-    off = _constant(x, first) - _constant(y, second)
+    off, largest = _constant(x, first) - _constant(y, second), 0.0
     if x.modulus != INF:
         off -= round(off / Fraction(x.modulus)) * Fraction(x.modulus)
-    return bool(abs(off) <= 1e3 * ROUNDING * max(_largest_within(x, first), _largest_within(y, second)))
+    else:
+        largest = max(abs(x.value), abs(y.value))  # in its own units, which may be others than those of masks
+    largest = max(1e3 * _largest_within(x, first), 1e3 * _largest_within(y, second), largest)
+    return bool(abs(off) <= ROUNDING * largest)
 
 
 def _same_terms(x: Number, y: Number, first: Fit, second: Fit) -> bool:

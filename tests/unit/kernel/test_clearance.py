@@ -33,7 +33,7 @@ from secmix.kernel.coins import Public, coin_among
 from secmix.kernel.proving import other_frames
 from secmix.kernel.state import Trace, following, now
 from secmix.kernel.trace import follow
-from secmix.transcript import Origin, View
+from secmix.transcript import SERVER, Channel, Origin, View
 
 NETWORK = Network.complete(5)
 EVERYBODY = frozenset(range(5))
@@ -211,6 +211,34 @@ def test_two_traces_that_are_made_otherwise_are_told_apart(one: type, other: typ
     found = other_frames(*fits)
     assert found.endswith(difference)
     assert bool(found) == bool(difference)
+
+
+class InOtherUnits(examples.RingSum):
+    """Sends what is masked in other units, so that rounding is in those units too: of all nodes, and of each alone."""
+
+    def __init__(self, factor: float, more: float = 0.0) -> None:
+        self.factor, self.more = factor, more
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        together = (rows + masks).transpose(1, 0, 2) * self.factor
+        channel.send(1, np.arange(len(together)), SERVER, "together", together, encrypted=True)
+
+    def mask(self, word: Any, own: Any, other: Any) -> Any:
+        return super().mask(word, own, other) * self.factor
+
+    def decode(self, total: Any) -> Any:
+        return super().decode(total) / self.factor + self.more
+
+
+@pytest.mark.parametrize("factor", [1.0, 3e12, 2.0**40, 1e-12])
+def test_rounding_in_other_units_is_no_other_form(factor: float) -> None:
+    given = [inputs()[k] for k in range(2)]
+    one, same = (follow(InOtherUnits(factor), NETWORK, [given[k]], masks_seed=k) for k in range(2))
+    other = follow(InOtherUnits(factor, 0.1), NETWORK, [given[1]], masks_seed=1)
+    assert not one.error + same.error + other.error
+    assert {message.rows.table is None for message in one.messages} == {True, False}
+    assert other_frames(one, same) == ""
+    assert other_frames(one, other) == "'mean' in round 2 is made otherwise for other inputs"
 
 
 class TwiceTheMean(examples.RingSum):
