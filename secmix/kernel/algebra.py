@@ -368,7 +368,8 @@ def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     places: dict[int, list[int]] = {}
     for k, node in enumerate(nodes):
         places.setdefault(node, []).append(k)
-    return {node: min(float(np.linalg.norm(weighted[own], 2)) ** 2, 1.0) for node, own in places.items()}
+    shares = {node: float(np.linalg.norm(weighted[own], 2)) ** 2 for node, own in places.items()}
+    return {node: 1.0 if share > 1 - TOLERANCE else share for node, share in shares.items()}
 
 
 def known_together(combinations: Iterable[Combination]) -> dict[int, float]:

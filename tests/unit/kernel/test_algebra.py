@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secmix.kernel import algebra
-from secmix.kernel.algebra import Component, _in_units, _joined, determined, knowledge
+from secmix.kernel.algebra import Component, _in_units, _joined, _shares, determined, knowledge
 from secmix.kernel.draws import generator
 from secmix.kernel.forms import Shared
 from secmix.kernel.state import INF, Trace, Variable, common_step, following, is_multiple, size_of, times
@@ -172,3 +172,13 @@ def test_rows_hang_together_where_some_variables_join_them(at_once: int, rows: l
         reached = networkx.node_connected_component(graph, ("row", k))
         assert variables[label].tolist() == sorted(v for v in reached if isinstance(v, int))
         assert all((label == labels[other]) == (("row", other) in reached) for other in range(k))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_all_known_is_known_to_the_last_bit(seed: int) -> None:
+    """Whoever asks what is left open takes the difference from one."""
+    seen = np.random.default_rng(seed).normal(size=(5, 5)) @ np.diag(10.0 ** np.arange(5))
+    assert _shares(seen, seen[:, :0], [*range(5)]) == dict.fromkeys(range(5), 1.0)
+    hidden = _shares(seen[:1], seen[:1, :0], [*range(5)])
+    assert sum(hidden.values()) == pytest.approx(1.0)
+    assert max(hidden.values()) < 1.0
