@@ -51,4 +51,5 @@ def test_a_claim_takes_as_many_calls_as_it_needs_and_each_little_more_than_the_p
     benchmark.extra_info |= {"calls": len(calls), "calls of the bare protocol in the same time": taken / bare}
     assert found.verdict == "holds"
     assert len(calls) <= most_calls
-    assert taken / (len(calls) * bare) < 2.8
+    if benchmark.enabled:  # time is no matter of a machine that others share
+        assert taken / (len(calls) * bare) < 2.8
