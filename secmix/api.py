@@ -15,7 +15,7 @@ from typing import Any
 
 from secmix._base import files
 from secmix._base.checks import Progress, positive
-from secmix.auditing.engine.processes import import_ahead, leave_unguarded_worker
+from secmix.auditing.engine.processes import are_needed, importing, leave_unguarded_worker, start_server
 from secmix.auditing.engine.results_folder import cell_cache, discard_cache, report_folder, taken
 from secmix.auditing.report import Report
 from secmix.errors import SecmixError, nearest, shown
@@ -122,13 +122,15 @@ def audit(
     given = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
     numbers = {"seed": seed, "memory_limit": memory_limit}
     scenario = with_changes(scenario, protocols, adversaries, numbers, policy, accepted)
-    several = workers > 1 and cell is None and len(list(islice(scenario.cells(), 2))) > 1
-    import_ahead(scheduler is None and (several or (deadline < math.inf and not given)))
-    from secmix import reporting
-    from secmix.auditing.assemble import assemble
-    from secmix.auditing.baseline import counted
-    from secmix.auditing.engine.run_cells import run_cells
-    from secmix.auditing.exposure.policy import against, listed
+    at_least = len(list(islice(scenario.cells(), 2))) if cell is None else 1  # cells
+    if scheduler is None and are_needed(workers, at_least, deadline, given):
+        start_server()  # it imports what cells need, while this process does
+    with importing():
+        from secmix import reporting
+        from secmix.auditing.assemble import assemble
+        from secmix.auditing.baseline import counted
+        from secmix.auditing.engine.run_cells import run_cells
+        from secmix.auditing.exposure.policy import against, listed
 
     if colluders is not None:
         colluders = sorted(set(colluders))

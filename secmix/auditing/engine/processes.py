@@ -55,12 +55,12 @@ def start_server() -> Any:
     return multiprocessing.get_context("spawn")
 
 
-def import_ahead(in_processes: bool) -> None:
-    """Import what cells need, while the server of processes, if these are to run them, imports it for them."""
-    if in_processes:
-        start_server()
-    with importing():
-        import secmix.auditing.engine.run_cells  # noqa: F401
+def are_needed(workers: int, cells: int, deadline: float, ready_parts: Any) -> bool:
+    """Say whether processes run so many cells: side by side, or since they can be ended at the deadline.
+
+    Ready-made parts of the caller may not be importable there: for a deadline alone they are not sent.
+    """
+    return (workers > 1 and cells > 1) or (deadline < math.inf and not ready_parts)
 
 
 @contextmanager

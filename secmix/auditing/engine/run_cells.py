@@ -20,7 +20,7 @@ from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.cells.steps import LATE, CellResult, Word
 from secmix.auditing.engine import cell_cache
 from secmix.auditing.engine.estimate import CostEstimate, clearing_nobody, warning
-from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers
+from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers, are_needed
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.report import Cell, covered
 from secmix.auditing.setup import PreparedData, ReadyParts
@@ -181,9 +181,7 @@ def _run(
     prepared: dict[str, PreparedData],
     deadline: float,
 ) -> Generator[tuple[int, CellResult | Lost], None, None]:
-    # A process can be ended at the deadline; objects of the caller may not be importable there.
-    in_processes = workers > 1 and len(todo) > 1
-    if in_processes or (deadline < math.inf and not ready_parts):
+    if are_needed(workers, len(todo), deadline, ready_parts):
         shared = ready_parts, allow_code, prepared, deadline  # so that rows need not be read again there
         tasks = [(cells[i], commands[i]) for i in todo]
         try:
@@ -193,7 +191,7 @@ def _run(
                     yield todo[place], result
             return
         except NotBegun as why:
-            if in_processes:
+            if workers > 1 and len(todo) > 1:
                 raise SecmixError(str(why)) from None
     for i in todo:
         raised: list[BaseException] = []
