@@ -186,8 +186,8 @@ class _LoggedProgress:
         if now - self.last < _EVERY:
             return
         self.last = now
-        run, share = done - self.first, (done - self.first) / total
-        left = (now - self.running) / run * (total - done) if share >= _TELLING else None
+        run = done - self.first
+        left = (now - self.running) / run * (total - done) if run >= _TELLING * total else None
         more = "" if left is None or done == total else f", about {_duration(left)} to go"
         _say(f"secmix: {int(done)} of {total} done after {_duration(now - self.began)}{more} ({brief(what, 100)})")
 

@@ -379,11 +379,17 @@ def test_a_report_is_short_in_a_notebook_and_escapes_what_it_shows() -> None:
         assert words in page
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that the console reads, which a test may set."""
+    seconds = [0.0]
+    monkeypatch.setattr(console.time, "monotonic", lambda: seconds[0])
+    return seconds
+
+
 def test_how_long_the_first_steps_took_says_nothing_of_the_rest(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clock: list[float]
 ) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(console.time, "monotonic", lambda: clock[0])
     tell = console._LoggedProgress()
     tell(0, 6, "running")
     clock[0] = 12.0
@@ -392,10 +398,8 @@ def test_how_long_the_first_steps_took_says_nothing_of_the_rest(
 
 
 def test_a_log_says_how_far_it_is_and_how_long_it_will_take(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], clock: list[float]
 ) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(console.time, "monotonic", lambda: clock[0])
     tell = console._LoggedProgress()
     for seconds, done, what in ((0, 0, "checking"), (5, 2, "running"), (9, 3, "a"), (25, 4, "b\x1b[31m"), (30, 5, "c")):
         clock[0] = float(seconds)

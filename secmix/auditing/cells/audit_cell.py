@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -203,9 +204,10 @@ def _gathered(case: CellContext, steps: Steps | None) -> list[Gathered]:
         needed = evidence.exact or evidence.always
         gathered = attempted(case, _called(evidence), partial(gather, evidence, case), late_matters=needed)
         by_name[evidence.name] = gathered or Gathered()
-        so_far: dict[int, list[Finding]] = {node: [] for node in case.judged}
-        for finding in (finding for other in by_name.values() for finding in other.findings):
-            so_far.setdefault(finding.node, []).append(finding)
+        so_far: dict[int, list[Finding]] = defaultdict(list)
+        for other in by_name.values():
+            for finding in other.findings:
+                so_far[finding.node].append(finding)
         case.decided.update(node for node in case.judged if decide.settles(so_far[node], case.cell.policy))
     return [by_name[evidence.name] for evidence in asked(case)]
 
