@@ -49,3 +49,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'secmix.estimators' has no attribute '{name}'")
     return getattr(importlib.import_module(f"secmix.estimators.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import time
 
 import pytest
+
+from secmix import estimators
 
 HEAVY = ["dask", "jinja2", "matplotlib", "networkx", "numba", "pydantic", "rich", "scipy", "sklearn", "typer"]
 
@@ -40,3 +43,10 @@ def test_importing_secmix_takes_no_longer_than_importing_numpy(benchmark):
     benchmark.extra_info.update(numpy=numpy, secmix=secmix, bare=bare, ratio=secmix / numpy)
     benchmark.pedantic(python, args=("import secmix",), rounds=1)
     assert secmix < 1.5 * numpy
+
+
+def test_an_estimator_is_found_by_its_name_whatever_was_imported_before():
+    """A module of the same name hid the function ``ksg``."""
+    importlib.import_module("secmix.estimators.ksg_estimator.information")
+    assert dir(estimators) == sorted(estimators.__all__)
+    assert [getattr(estimators, name).__name__ for name in estimators.__all__] == estimators.__all__
