@@ -1,4 +1,4 @@
-"""What one recorded run says, in plain words: a report, a release page and plain values."""
+"""Sentences on one recorded run: a report, a release page and plain values."""
 
 from __future__ import annotations
 

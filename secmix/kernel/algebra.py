@@ -59,7 +59,7 @@ class Component:
 
 
 Row = tuple[tuple[int, int], Number, int]
-"""Where a number comes from, the number, and how many entries are the same combination, it the first: each of the
+"""Origin of a number, the number, and how many entries are the same combination, it the first: each of the
 variables after those of the one before."""
 
 

@@ -1,4 +1,4 @@
-"""What the check of a claim takes, as a ratio to the bare protocol in the same run, on one thread."""
+"""Time that the check of a claim takes, as a ratio to the bare protocol in the same run, on one thread."""
 
 from __future__ import annotations
 

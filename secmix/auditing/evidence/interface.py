@@ -47,7 +47,7 @@ class CellContext:
 
     @property
     def in_doubt(self) -> list[str]:
-        """What was not measured and might have spoken against a clearance, in words."""
+        """Parts of the audit that were not measured and might have spoken against a clearance, in words."""
         return [f"not measured: {what}" for what, needed in self.unmeasured.items() if needed]
 
     def about(self, node: int) -> dict[str, Any]:

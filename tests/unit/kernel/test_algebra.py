@@ -176,7 +176,7 @@ def test_rows_hang_together_where_some_variables_join_them(at_once: int, rows: l
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_all_known_is_known_to_the_last_bit(seed: int) -> None:
-    """Whoever asks what is left open takes the difference from one."""
+    """Others take the difference from one for what is left open."""
     seen = np.random.default_rng(seed).normal(size=(5, 5)) @ np.diag(10.0 ** np.arange(5))
     assert _shares(seen, seen[:, :0], [*range(5)]) == dict.fromkeys(range(5), 1.0)
     hidden = _shares(seen[:1], seen[:1, :0], [*range(5)])
