@@ -15,9 +15,10 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from secmix.kernel.forms import Form, Shared, packed, scaled, tables_of
+from secmix.kernel.forms import Form, Packed, Shared, packed, scaled, tables_of
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import Trace, Variable
+from secmix.kernel.tables import Table
 
 TOLERANCE = 1e-9
 """What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on
@@ -46,7 +47,9 @@ class Component:
     def table(self, rows: Sequence[int]) -> tuple[Any, list[int]]:
         """Return the coefficients of some rows, (F, V), and which variables its V columns are: those that are there."""
         variables = np.array([*self.places])
-        table = np.zeros((len(rows), len(variables)), object)
+        is_long = all(packed(self.forms[row][0]) is not None for row in rows)
+        is_real = is_long and not any(each.step for each in self.variables)
+        table = np.zeros((len(rows), len(variables)), float if is_real else object)
         for line, row in zip(table, rows, strict=True):
             form, scale = self.forms[row]
             if (long := packed(form)) is not None:
@@ -58,27 +61,23 @@ class Component:
         return table[:, used], used.tolist()
 
 
-Row = tuple[tuple[int, int], Number, int]
-"""Origin of a number, the number, and how many entries are the same combination, it the first: each of the
-variables after those of the one before."""
+Row = tuple[tuple[int, int], Number]
+"""Origin of a number: message, row of its payload; and the number."""
 
 
 def components(
     cells: Iterable[Row], variables: Mapping[int, Variable], formulas: Mapping[int, int] | None = None
 ) -> list[Component]:
-    """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data.
-
-    Entries of one cell share no variable with each other's cells: their components are those of the first, moved on.
-    """
+    """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data."""
     found = [cell for cell in cells if cell[1].form]
     groups: dict[int, list[Row]] = {}
-    of_row, variables_of = _joined(number.form for _, number, _ in found)
+    of_row, variables_of = _joined(number.form for _, number in found)
     for label, row in zip(of_row, found, strict=True):
         groups.setdefault(label, []).append(row)
-    unique: dict[Any, list[tuple[Component, list[Mapping[int, int]]]]] = {}
+    several: list[Component] = []
     shapes: dict[Any, tuple[int, tuple[tuple[Form, Any], ...], dict[int, int], dict[int, int]]] = {}
     for label, group in groups.items():
-        forms = tuple((number.form, number.scale) for _, number, _ in group)
+        forms = tuple((number.form, number.scale) for _, number in group)
         shape, first = _shape(forms)
         if shape not in shapes:
             places = column = {v: k for k, v in enumerate(variables_of[label].tolist())}
@@ -86,20 +85,84 @@ def components(
             before, forms, places, column = shapes[shape]
             column = {first - before + v: k for v, k in column.items()}
         shapes.setdefault(shape, (first, forms, places, column))
-        rows, modulus = zip(*((where, number.modulus or inf) for where, number, _ in group), strict=True)
-        for entry in range(group[0][2]):
-            column = {v + (entry > 0): k for v, k in column.items()}
-            own, formula = tuple(variables[v] for v in column), tuple(map((formulas or {}).get, column))
-            largest = max((abs(float(each.value)) for each in own if each.kind != "draw"), default=0.0)
-            component = Component(rows, forms, places, column, modulus, own, formula, largest)
-            for k, (known, columns) in enumerate(alike := unique.setdefault(_laws(component), [])):
-                if known.forms is component.forms or _are_equal(known, component):
-                    # That of the largest data speaks for all.
-                    alike[k] = max(known, component, key=lambda each: each.largest), columns
-                    columns.append(column)
-                    break
-            else:
-                alike.append((component, [column]))
+        rows, modulus = zip(*((where, number.modulus or inf) for where, number in group), strict=True)
+        several.append(_component(rows, forms, modulus, places, column, variables, formulas or {}))
+    return _once(several)
+
+
+def components_of_tables(
+    tables: Iterable[tuple[int, Table]], variables: Mapping[int, Variable], formulas: Mapping[int, int]
+) -> list[Component]:
+    """Return the same of messages (number, table) of vectors that have no variable of different entries in common.
+
+    They are the components of the first entries, and these moved on: each of their variables is the one after.
+    """
+    secret = [(k, table) for k, table in tables if table.columns.size]
+    first = min((int(table.columns[0]) for _, table in secret), default=0)
+    last = max((int(table.columns[-1]) for _, table in secret), default=0)
+    labels, rows_of = _joined_rows([table for _, table in secret], first, last)
+    groups: dict[int, tuple[int, list[tuple[int, int]], list[tuple[Form, Any]]]] = {}
+    for (k, table), rows in zip(secret, rows_of, strict=True):
+        of_column, scales, flat = labels[table.columns - first], table.scale.ravel().tolist(), _flat(table)
+        is_joined = not (of_column - of_column[0]).any()
+        for row, column in rows:
+            there = slice(None) if is_joined else flat[row] != 0
+            _, where, forms = groups.setdefault(int(of_column[column]), (table.values.shape[-1], [], []))
+            where.append((k, row * len(table.scale) // len(flat)))
+            forms.append((Shared(Packed(table.columns[there], flat[row][there]), 0), scales[row]))
+    several = []
+    for label, (entries, where, forms) in groups.items():
+        same = tuple(where), tuple(forms), (inf,) * len(where)
+        places = column_of = {v: k for k, v in enumerate((np.flatnonzero(labels == label) + first).tolist())}
+        for entry in range(entries):
+            column_of = {v + (entry > 0): k for v, k in column_of.items()}
+            several.append(_component(*same, places, column_of, variables, formulas))
+    return _once(several)
+
+
+def _flat(table: Table) -> Any:
+    return table.coefficients.reshape(-1, len(table.columns))
+
+
+def _joined_rows(tables: Iterable[Table], first: int, last: int) -> tuple[Any, list[list[tuple[int, int]]]]:
+    """Label the variables from ``first`` to ``last`` that rows join alike; list rows, and where each is first not zero.
+
+    Of the rows of a table, one after the other, only these are listed that are not zero.
+    """
+    labels, used = np.arange(last - first + 1), []
+    for table in tables:
+        row_of, column_of = _flat(table).nonzero()
+        begins = np.flatnonzero(np.diff(row_of, prepend=-1))
+        used.append(list(zip(row_of[begins].tolist(), column_of[begins].tolist(), strict=True)))
+        of_column = labels[table.columns - first]
+        from_first = np.repeat(column_of[begins], np.diff(begins, append=len(row_of)))
+        edges = np.stack([of_column[from_first], of_column[column_of]])
+        edges = edges[:, edges[0] != edges[1]]
+        if edges.size:
+            graph = coo_array((np.ones(edges.shape[1]), tuple(edges)), shape=(len(labels), len(labels)))
+            labels = connected_components(graph, directed=False)[1][labels]
+    return labels, used
+
+
+def _component(
+    rows: Any, forms: Any, modulus: Any, places: Any, column: Any, variables: Any, formulas: Mapping[int, int]
+) -> Component:
+    own, formula = tuple(variables[v] for v in column), tuple(map(formulas.get, column))
+    largest = max((abs(float(each.value)) for each in own if each.kind != "draw"), default=0.0)
+    return Component(rows, forms, places, column, modulus, own, formula, largest)
+
+
+def _once(several: Iterable[Component]) -> list[Component]:
+    """Return equal components once: that of the largest data speaks for all."""
+    unique: dict[Any, list[tuple[Component, list[Mapping[int, int]]]]] = {}
+    for component in several:
+        for k, (known, columns) in enumerate(alike := unique.setdefault(_laws(component), [])):
+            if known.forms is component.forms or _are_equal(known, component):
+                alike[k] = max(known, component, key=lambda each: each.largest), columns
+                columns.append(component.column)
+                break
+        else:
+            alike.append((component, [component.column]))
     return [replace(component, columns=columns) for alike in unique.values() for component, columns in alike]
 
 
@@ -183,6 +246,29 @@ class Knowledge:
     symmetric: bool = True  # in each of these all nodes take part alike
     distance: float = 0.0  # how far masks are from uniform, in total variation
     open: str = ""  # why the masks may not hide what these numbers say; empty where they do
+
+
+def knowledge_of_all(
+    asked: Iterable[tuple[Component, Sequence[int], Collection[int]]], corrupt: frozenset[int], repeated: float = 1.0
+) -> list[Knowledge]:
+    """Return the :func:`knowledge` that some rows give, of components with draws that are known; of equal ones once."""
+    unique: dict[Any, list[tuple[list[int], Component, Collection[int]]]] = {}
+    for place, (component, rows, known) in enumerate(asked):
+        forms, modulus = (tuple(each[row] for row in rows) for each in (component.forms, component.modulus))
+        part = replace(component, rows=tuple((0, k) for k in range(len(rows))), forms=forms, modulus=modulus)
+        open_ = frozenset(component.column[v] for v in known if v in component.column)
+        for k, (places, other, of_other) in enumerate(alike := unique.setdefault((_laws(part), open_), [])):
+            if _are_equal(part, other):
+                is_largest = part.largest > other.largest
+                alike[k] = ([*places, place], part, known) if is_largest else ([*places, place], other, of_other)
+                break
+        else:
+            alike.append(([place], part, known))
+    found: dict[int, Knowledge] = {}
+    for places, part, known in (each for alike in unique.values() for each in alike):
+        learnt = knowledge(part, range(len(part.rows)), corrupt, repeated, known=known)
+        found.update(dict.fromkeys(places, learnt))
+    return [found[place] for place in range(len(found))]
 
 
 def knowledge(

@@ -458,16 +458,11 @@ def _factor(by: Any) -> Any:
 
 
 def _summed(table: Table | None, axis: Any) -> Table | None:
-    """Add up a table along one of its leading axes, one after the other."""
+    """Add up a table along one of its leading axes."""
     count = 0 if table is None else table.scale.ndim
     if table is None or type(axis) is not int or not 0 <= axis < count or count < 2 or not table.values.shape[axis]:
         return None
-    total: Table | None = None
-    before = (slice(None),) * axis
-    for k in range(table.values.shape[axis]):
-        part = table.each(lambda x, k=k: x[(*before, k)])  # type: ignore[misc]
-        total = part if k == 0 else total.plus(part, 1) if total is not None else None
-    return total
+    return table.total(axis)
 
 
 def _product(a: Any, b: Any) -> Any:

@@ -23,7 +23,7 @@ from secmix.kernel.algebra import (
     Sums,
     as_many_as_inputs,
     determined,
-    knowledge,
+    knowledge_of_all,
     known_together,
 )
 from secmix.kernel.arrays import secrets_in, variables_of
@@ -156,7 +156,7 @@ def _knowledge(
     proof: Proof, network: Network, adversary: Any, corrupt: frozenset[int], calls: int
 ) -> list[tuple[Any, Component, Knowledge]] | Open:
     """Work out what each component tells, by fit and call; or say why that is open."""
-    learnt = []
+    asked: list[tuple[Fit, Component, list[int], set[int]]] = []
     for fit, table in zip(proof.fits, proof.tables, strict=True):
         read = readable(fit, network, adversary)
         if isinstance(read, Open):
@@ -172,11 +172,14 @@ def _knowledge(
             return draws
         for component in table:
             rows = [place for place, where in enumerate(component.rows) if where in read]
-            known = knowledge(component, rows, corrupt, calls, known=draws)
-            first = fit.messages[component.rows[rows[0] if rows else 0][0]]
-            if known.open:
-                return Open(f"{known.open}: {first}")
-            learnt.append(((id(fit), first.frame[0]), component, known))
+            asked.append((fit, component, rows, draws))
+    learnt = []
+    told = knowledge_of_all(((component, rows, draws) for _, component, rows, draws in asked), corrupt, calls)
+    for (fit, component, rows, _), known in zip(asked, told, strict=True):
+        first = fit.messages[component.rows[rows[0] if rows else 0][0]]
+        if known.open:
+            return Open(f"{known.open}: {first}")
+        learnt.append(((id(fit), first.frame[0]), component, known))
     return learnt
 
 

@@ -104,7 +104,7 @@ def tables_of(forms: Iterable[Form]) -> Iterator[tuple[Any, list[int]]]:
 def packed(form: Form) -> Packed | None:
     """Return a long combination of floats as arrays; None where it is another."""
     if isinstance(form, Shared) and isinstance(form.base, Packed):
-        return Packed(form.base.variables + form.first, form.base.coefficients)
+        return Packed(form.base.variables + form.first, form.base.coefficients) if form.first else form.base
     return None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import Component, Row, components
+from secmix.kernel.algebra import Component, Row, components, components_of_tables
 from secmix.kernel.arrays import Followed, concrete, followed, is_secret, variables_of
 from secmix.kernel.forms import MOST_TERMS, packed
 from secmix.kernel.kept import KEPT
@@ -111,19 +111,25 @@ def prove(
 
 @uncollected()
 def _tables(fits: Iterable[Fit]) -> tuple[list[Component], ...]:
-    return tuple(components(_cells(each), each.trace.variables, each.formulas) for each in fits)
+    return tuple(map(_components, fits))
 
 
-def _cells(fit: Fit) -> Iterator[Row]:
-    """Yield what messages tell; of vectors, where all are followed as one, the first entry for all."""
+def _components(fit: Fit) -> list[Component]:
+    """Return what the messages of a fit tell; of vectors, where all are followed as one, by the first entry for all."""
     payloads = [message.rows for message in fit.messages]
-    tables: list[Any] = [x.table for x in payloads if x.table is not None or is_secret(x)]
-    as_one = None not in tables and are_apart(tables)
+    secret = [(k, x.table) for k, x in enumerate(payloads) if x.table is not None or is_secret(x)]
+    tables = [(k, table) for k, table in secret if table is not None]
+    if len(tables) == len(secret) and are_apart(table for _, table in tables):
+        return components_of_tables(tables, fit.trace.variables, fit.formulas)
+    return components(_cells(payloads), fit.trace.variables, fit.formulas)
+
+
+def _cells(payloads: Iterable[Followed]) -> Iterator[Row]:
+    """Yield the numbers that messages tell, by message and row."""
     for k, payload in enumerate(payloads):
-        table, entries = (payload.table, payload.shape[-1]) if as_one and payload.table else (None, 1)
-        for row, cells in enumerate(payload.reading if table is None else table.numbers(1)):
+        for row, cells in enumerate(payload.reading):
             several = (cell for cell in cells.ravel().tolist() if isinstance(cell, Number))
-            yield from (((k, row), cell, entries) for cell in several if cell.modulus == INF or cell.pure)
+            yield from (((k, row), cell) for cell in several if cell.modulus == INF or cell.pure)
 
 
 def _not_a_guard(
@@ -357,7 +363,7 @@ def _same_forms(a: Followed, b: Followed, first: Fit, second: Fit) -> bool:
     if one is None or other is None or not np.array_equal(one.columns + apart, other.columns):
         pairs = zip(a.reading.ravel().tolist(), b.reading.ravel().tolist(), strict=True)
         return all(_same_form(x, y, first, second) for x, y in pairs)
-    if not all(np.array_equal(x, y) for x, y in zip(one.numberless, other.numberless, strict=True)):
+    if not all(x is y or np.array_equal(x, y) for x, y in zip(one.numberless, other.numberless, strict=True)):
         return False
     off = _constants(one, first) - _constants(other, second)
     largest = np.maximum(_largest_in(one, first), _largest_in(other, second))
@@ -439,11 +445,15 @@ def _all_explained(message: Message, held: Any, fit: Fit) -> bool:
     if table is None or message.frame[3] == "held":
         return False
     senders, receivers, content = map(np.array, (message.sender, message.receiver, message.content))
-    at = np.add.outer(table.columns - fit.trace.ends[0], np.arange(table.values.shape[-1]))
-    used, columns = table.coefficients.any(axis=1)[content].nonzero()  # by message, in any run
-    if not held[senders[used], at[columns].T].all():
+    used = np.zeros((len(table.values), held.shape[1]), dtype=bool)  # by row, in any run
+    of_entry = table.coefficients.any(axis=1)
+    for entry in range(table.values.shape[-1]):
+        used[:, table.columns - fit.trace.ends[0] + entry] |= of_entry
+    pairs = np.unique(np.stack([senders, content]), axis=1)
+    if (used[pairs[1]] & ~held[pairs[0]]).any():
         return False
-    held[receivers[used], at[columns].T] = True
+    for row, variables in enumerate(used):
+        held[receivers[content == row]] |= variables
     return True
 
 

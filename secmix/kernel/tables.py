@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import weakref
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +21,9 @@ from secmix.kernel.forms import CHEAP, EACH, LONG, Packed, Shared
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, now
 
-_MOST = 2**21  # coefficients, zeros among them: of more a form by number is shorter
+_MOST = 2**24  # coefficients, zeros among them: of more a form by number is shorter
 _NOBODY = np.empty(0, np.int64)
+_KEPT: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # coefficients of what is kept
 
 
 @dataclass(slots=True)
@@ -61,7 +64,9 @@ class Table:
             several = several[:-1]
         if len(several) >= self.values.ndim or any(each is None or each is Ellipsis for each in several):
             return None
+        was_own, is_copy = self.is_own, any(isinstance(each, (np.ndarray, list)) and np.ndim(each) for each in several)
         found = self.each(lambda x: x[several])
+        self.is_own = was_own and is_copy  # else both see the same memory
         return found if isinstance(found.scale, np.ndarray) else None
 
     def put(self, index: Any, other: Table) -> Table | None:
@@ -121,18 +126,30 @@ class Table:
         columns, own, theirs = joined
         coefficients = self.scale[..., None] * own + (sign * other.scale)[..., None] * theirs
         values = self.values + other.values if sign == 1 else self.values - other.values
-        _note(values, coefficients)
-        gone = ~coefficients.any(axis=-1)
+        _note(values, coefficients, 1)
         depends, span = np.asarray(self.depends | other.depends, object), self.span + other.span
-        if gone.any():  # what is left is public
-            depends[gone], span[gone] = 0, abs(values[gone])
-        return Table(values, columns, coefficients, np.ones(gone.shape), depends, span)
+        return _summed(values, columns, coefficients, depends, span)
 
-    def numbers(self, most: int | None = None) -> Any:
-        """Return its numbers one by one, (..., m), or those of the first entries."""
-        several = [x[..., :most] for x in (self.values, self.span)]
-        out = np.empty(several[0].shape, object)
-        flat, spans = (x.reshape(self.scale.size, x.shape[-1]).tolist() for x in several)
+    def total(self, axis: int) -> Table:
+        """Add up its vectors along one of the leading axes, of which there are two."""
+        values, span = self.values.sum(axis=axis), self.span.sum(axis=axis)
+        coefficients = (self.scale[..., None] * self.coefficients).sum(axis=axis)
+        _note(values, coefficients, self.values.shape[axis] - 1)
+        depends = np.asarray(np.bitwise_or.reduce(self.depends, axis=axis), object)
+        return _summed(values, self.columns, coefficients, depends, span)
+
+    def keep(self) -> None:
+        """Leave out variables that are not in it, and share what a kept table has the same of: calls repeat."""
+        used = self.coefficients.any(axis=tuple(range(self.scale.ndim)))
+        own = np.ascontiguousarray(self.coefficients[..., used])
+        same = _KEPT.setdefault((own.shape, zlib.crc32(own.data)), own)
+        self.coefficients, self.is_own = same if np.array_equal(same, own) else own, False
+        self.columns = _shared(self.columns[used].tobytes())
+
+    def numbers(self) -> Any:
+        """Return its numbers one by one, (..., m)."""
+        out = np.empty(self.values.shape, object)
+        flat, spans = (x.reshape(self.scale.size, x.shape[-1]).tolist() for x in (self.values, self.span))
         coefficients = self.coefficients.reshape(self.scale.size, len(self.columns))
         rows, there = coefficients.nonzero()
         variables, terms = self.columns[there], coefficients[rows, there]
@@ -232,6 +249,11 @@ def _union(a: bytes, b: bytes) -> tuple[Any, Any, Any]:
     return columns, columns.searchsorted(one), columns.searchsorted(other)
 
 
+@functools.lru_cache(maxsize=64)
+def _shared(columns: bytes) -> Any:
+    return np.frombuffer(columns, np.int64)
+
+
 def _placed(coefficients: Any, places: Any, count: int) -> Any:
     if len(places) == count:
         return coefficients
@@ -240,12 +262,20 @@ def _placed(coefficients: Any, places: Any, count: int) -> Any:
     return out
 
 
-def _note(values: Any, coefficients: Any) -> None:
-    """Count the work of a sum as that of its numbers."""
+def _summed(values: Any, columns: Any, coefficients: Any, depends: Any, span: Any) -> Table:
+    """Return the table of a sum, of which what is left without variables is public."""
+    gone = ~coefficients.any(axis=-1)
+    if gone.any():
+        depends[gone], span[gone] = 0, abs(values[gone])
+    return Table(values, columns, coefficients, np.ones(gone.shape), depends, span)
+
+
+def _note(values: Any, coefficients: Any, sums: int) -> None:
+    """Count the work of some sums of this shape as that of their numbers."""
     trace, entries = now(), values.shape[-1]
-    rows = values.size // max(entries, 1)
-    terms = rows * LONG + 2 * coefficients.size // CHEAP
-    trace.terms += terms + EACH * values.size
+    rows = sums * values.size // max(entries, 1)
+    terms = rows * LONG + 2 * sums * coefficients.size // CHEAP
+    trace.terms += terms + EACH * sums * values.size
     trace.shared += terms * max(entries - 1, 0)
     if trace.terms > trace.most_terms:
         trace.leave("a call that adds up more terms than are followed (use fewer nodes or entries)")

@@ -203,6 +203,8 @@ class _Channel(Channel):
         if rows.table is None and any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
         now().owns(variables_of(rows))
+        if rows.table is not None:
+            rows.table.keep()
         frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
         self.fit.messages.append(Message(frame, *ends, rows))
 

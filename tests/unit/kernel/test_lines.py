@@ -40,9 +40,10 @@ LARGE_NETWORKS = 215
 """What it takes to look only at encodings that are sent, to join rows in one pass and bounded memory, and to make
 sums of many terms once for all entries: PDMM on a cycle of 30 and a complete network of 20 is proved by that."""
 
-TABLES = 500
+TABLES = 650
 """What it takes to follow vectors of which all entries are treated alike as one matrix of coefficients, and numbers
-wherever they are not: PDMM on a cycle of 20 is traced in a quarter of the time."""
+wherever they are not: PDMM on a cycle of 20 is traced in a quarter of the time. 150 of them join the rows of whole
+matrices and work out once what equal ones tell: PDMM on a hundred nodes, 706 edges, is proved by that."""
 
 CELLS: dict[str, Callable[[], Any]] = {
     "plain": lambda: proved(Plain(encrypted=True), HonestButCurious({1})),
@@ -90,7 +91,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 1625  # the most is secure aggregation, 1,621, of tables and of words
+    assert len(believed) <= 1660  # the most is secure aggregation, 1,658, of tables and of words
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     assert lines <= 4810 + OTHER_SEEDS + LARGE_NETWORKS + TABLES
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

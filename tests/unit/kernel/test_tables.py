@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix.kernel.algebra import components
+from secmix.kernel import algebra, proving
+from secmix.kernel.algebra import Component, Knowledge, components, knowledge, knowledge_of_all
 from secmix.kernel.arrays import Followed, array_of, concrete, is_secret, of_table, secrets_in, variables_of
 from secmix.kernel.draws import Draws
 from secmix.kernel.functions import full
 from secmix.kernel.functions import where as where_
 from secmix.kernel.numbers import Number
-from secmix.kernel.proving import _cells, not_explained, other_frames
+from secmix.kernel.proving import _cells, _components, not_explained, other_frames
 from secmix.kernel.state import ANYTHING, INF, LeftTrace, Trace, following
 from secmix.kernel.tables import Table, are_apart, unknowns
 from secmix.kernel.trace import Fit, _inputs, follow
@@ -192,8 +193,8 @@ def test_memory_that_a_table_speaks_for_tells_nobody_anything(trace: Trace) -> N
 
 
 def test_variables_that_are_many_or_do_not_follow_each_other_have_no_table(trace: Trace) -> None:
-    one = RNG.normal(size=(1, 1500, 1))
-    assert unknowns(one, range(1500), 2, one) is None
+    one = RNG.normal(size=(1, 4100, 1))
+    assert unknowns(one, range(4100), 2, one) is None
     assert unknowns(one[:, :2], [5, 7], np.array([2, 2], object), one[:, :2]) is None
     assert unknowns(one[0, :2, 0], [5, 6], 2, one[0, :2, 0]) is None
 
@@ -257,7 +258,7 @@ def test_rows_of_many_terms_are_alike_where_their_coefficients_are(trace: Trace)
     totals = np.add.reduce(factors * x, axis=0)
     assert said(totals) == said(np.add.reduce(factors * by_number(x), axis=0))
     cells = [totals.reading[0, 0], totals.reading[0, 1], 2.0 * totals.reading[0, 2]]
-    rows = [((0, 0), each, 1) for each in cells]
+    rows = [((0, 0), each) for each in cells]
     found = components(rows, trace.variables)
     assert [len(each.columns) for each in found] == [2, 1]
     for each, factor in zip(found, (1.0, 2.0), strict=True):
@@ -269,12 +270,12 @@ def test_rows_of_many_terms_are_alike_where_their_coefficients_are(trace: Trace)
 def test_draws_and_inputs_that_are_too_many_for_a_table_are_followed_by_number(trace: Trace) -> None:
     trace.secret_draws = 1
     for array, depends in (
-        (Draws(np.random.PCG64(0)).normal(size=(1, 1500, 1)), 1),
-        (_inputs(np.ones((1, 1500, 1))), 2),
+        (Draws(np.random.PCG64(0)).normal(size=(1, 4100, 1)), 1),
+        (_inputs(np.ones((1, 4100, 1))), 2),
     ):
         assert array.table is None
         assert array.reading[0, 0, 0].depends == depends
-        assert len({*variables_of(array).tolist()}) == 1500
+        assert len({*variables_of(array).tolist()}) == 4100
 
 
 class Differences(PDMM):
@@ -296,29 +297,73 @@ class OfOtherEntries(Differences):
 
 
 @pytest.mark.parametrize(("protocol", "as_one"), [(PDMM(), True), (Differences(), True), (OfOtherEntries(), False)])
-def test_entries_that_are_followed_as_one_hang_together_as_they_do_one_by_one(protocol: Any, as_one: bool) -> None:
+def test_entries_that_are_followed_as_one_hang_together_as_they_do_one_by_one(
+    protocol: Any, as_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = np.random.default_rng(0).normal(size=(2, 5, 4))
     fit = follow(protocol, Network.cycle(5), [runs, runs[:1, :, :2]])
     assert not fit.error
-    as_they_are = [*_cells(fit)]
-    alone = [
-        ((k, row), cell, 1)
-        for k, message in enumerate(fit.messages)
-        for row, cells in enumerate(message.rows.reading)
-        for cell in cells.ravel().tolist()
-        if isinstance(cell, Number)
-    ]
-    assert {entries for *_, entries in as_they_are} == ({4, 2} if as_one else {1})
-    assert _of(as_they_are, fit) == _of(alone, fit)
+    payloads = [message.rows for message in fit.messages]
+    alone = components(_cells(payloads), fit.trace.variables, fit.formulas)
+    monkeypatch.setattr(proving, "components" if as_one else "components_of_tables", None)
+    together = _components(fit)
+    assert _said_of(together) == _said_of(alone)
+    assert sum(len(each.columns) for each in together) > len(together) > 4
 
 
-def _of(cells: Any, fit: Fit) -> list[Any]:
-    found = components(cells, fit.trace.variables, fit.formulas)
-    tables = [each.table(range(len(each.rows))) for each in found]
+def _said_of(several: list[Component]) -> list[Any]:
+    tables = [each.table(range(len(each.rows))) for each in several]
     return [
         (each.rows, each.modulus, each.variables, each.columns, each.formula, each.largest, table.tolist(), used)
-        for each, (table, used) in zip(found, tables, strict=True)
+        for each, (table, used) in zip(several, tables, strict=True)
     ]
+
+
+def test_what_equal_components_tell_is_worked_out_once_with_the_largest_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [np.random.default_rng(k).normal(scale=scale, size=(1, 5, 2)) for k, scale in enumerate((1.0, 9.0, 3.0))]
+    fit = follow(PDMM(sigma=10.0), Network.cycle(5), calls)
+    asked = [(each, range(len(each.rows)), ()) for each in _components(fit)]
+    expected = [knowledge(each, rows, frozenset({0})) for each, rows, _ in asked]
+    worked_out = []
+
+    def counted(component: Component, *args: Any, **kw: Any) -> Knowledge:
+        worked_out.append(component)
+        return knowledge(component, *args, **kw)
+
+    monkeypatch.setattr(algebra, "knowledge", counted)
+    found = knowledge_of_all(asked, frozenset({0}))
+    assert len(worked_out) < len(asked)
+    assert [each.exact for each in found] == [each.exact for each in expected]
+    assert [each.sums for each in found] == [each.sums for each in expected]
+    largest = max((each for each in expected if each.behind_masks), key=lambda each: max(each.behind_masks.values()))
+    assert {max(each.behind_masks.values()) for each in found if len(each.sums) == len(largest.sums)} == {
+        max(largest.behind_masks.values())
+    }
+
+
+def test_calls_that_send_the_same_combinations_keep_them_once() -> None:
+    calls = [np.random.default_rng(k).normal(size=(1, 5, 2)) for k in range(2)]
+    fit = follow(PDMM(), Network.cycle(5), calls)
+    tables = [message.rows.table for message in fit.messages if message.frame[2] == "y"]
+    first, second = tables[: len(tables) // 2], tables[len(tables) // 2 :]
+    assert all(a.coefficients is b.coefficients for a, b in zip(first, second, strict=True))
+    assert all(each.coefficients.any(axis=(0, 1)).all() for each in tables)
+
+
+def test_a_vector_is_written_in_place_where_nobody_else_sees_it(trace: Trace) -> None:
+    x, y = vectors(trace), vectors(trace)
+    x[0] = y[0]
+    assert x.table is not None
+    before = x.table.coefficients
+    copied, seen = x[[1, 2]], said(x[[1, 2]])
+    x[1] = y[1]
+    assert x.table.coefficients is before
+    copied[0] = y[3]
+    assert said(x[[2]]) == seen[3:]
+    assert said(copied[1:]) == seen[3:]
+    view = x[1:3]
+    x[2] = y[2]
+    assert said(view) == said(x[1:3])
 
 
 @pytest.mark.parametrize(
