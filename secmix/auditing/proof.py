@@ -45,8 +45,9 @@ def proof_of(case: CellContext) -> Clearance | Open | None:
         else:
             assert isinstance(case.setup, SumSetup)
             assert isinstance(observation, SumObservation)
-            wide = bool(case.setup.too_wide)  # what is traced takes more memory an entry than runs do
-            case.fitted[_KEY] = Open(_TOO_WIDE) if wide else _proved(case, case.setup, observation)
+            wide = _TOO_WIDE * bool(case.setup.too_wide)  # what is traced takes more memory an entry than runs do
+            unproved = case.setup.unproved or wide
+            case.fitted[_KEY] = Open(unproved) if unproved else _proved(case, case.setup, observation)
     outcome: Clearance | Open | None = case.fitted[_KEY]
     return outcome
 
@@ -142,10 +143,19 @@ def as_proved(seen: SumObservation, setup: SumSetup, proof: KnownSums) -> SumObs
     """
     if not proof.symmetric or seen.joint is not None or setup.is_unequal:
         return replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread])
+    # The kernel reckons with the largest number of the calls that it traced; the widest entry may be wider.
+    traced_size = max(float(np.abs(each).max()) for each in _calls(seen))
+    wider = max(1.0, *(width / traced_size for width in seen.widest.values())) if traced_size else 1.0
+    behind = {node: share * wider**2 / (1 + share * (wider**2 - 1)) for node, share in proof.behind_masks.items()}
     reading = reading_of(proof.sums, setup.network.n, setup.corrupt)
     encoded = "; ".join(map(str, proof.encoders))
     return replace(
-        seen, readings=dict.fromkeys(seen.readings, reading), others=[], encoded=encoded, numbers=proof.numbers
+        seen,
+        readings=dict.fromkeys(seen.readings, reading),
+        others=[],
+        encoded=encoded,
+        numbers=proof.numbers,
+        behind=behind,
     )
 
 

@@ -83,6 +83,7 @@ class SumSetup(Setup):
     start: Mixture | str  # as DistributedEM's init
     _: KW_ONLY
     unprobed: str = ""  # why no probes are sent with the runs; empty where they are
+    unproved: str = ""  # why nothing is proved, where it is known already
     too_wide: str = ""  # why only a few runs are made, which clear nobody; empty where enough are
 
     @property

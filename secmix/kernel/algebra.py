@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from math import gcd, inf
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from secmix.kernel.forms import Form, Packed, Shared, packed, scaled, tables_of
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import Trace, Variable
-from secmix.kernel.tables import Table
+from secmix.kernel.tables import Table, kept_once
 
 TOLERANCE = 1e-9
 """What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on
@@ -104,12 +106,13 @@ def components_of_tables(
     groups: dict[int, tuple[int, list[tuple[int, int]], list[tuple[Form, Any]]]] = {}
     for (k, table), rows in zip(secret, rows_of, strict=True):
         of_column, scales, flat = labels[table.columns - first], table.scale.ravel().tolist(), _flat(table)
-        is_joined = not (of_column - of_column[0]).any()
-        for row, column in rows:
-            there = slice(None) if is_joined else flat[row] != 0
-            _, where, forms = groups.setdefault(int(of_column[column]), (table.values.shape[-1], [], []))
-            where.append((k, row * len(table.scale) // len(flat)))
-            forms.append((Shared(Packed(table.columns[there], flat[row][there]), 0), scales[row]))
+        for label, some in groupby(sorted((int(of_column[column]), row) for row, column in rows), itemgetter(0)):
+            own, there = [row for _, row in some], of_column == label
+            _, where, forms = groups.setdefault(label, (table.values.shape[-1], [], []))
+            where += [(k, row * len(table.scale) // len(flat)) for row in own]
+            of_rows = flat if len(own) == len(flat) and there.all() else kept_once(flat[np.ix_(own, there)])
+            columns = table.columns[there]
+            forms += [(Shared(Packed(columns, each), 0), scales[row]) for each, row in zip(of_rows, own, strict=True)]
     several = []
     for label, (entries, where, forms) in groups.items():
         same = tuple(where), tuple(forms), (inf,) * len(where)

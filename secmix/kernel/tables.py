@@ -22,6 +22,8 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, now
 
 _MOST = 2**24  # coefficients, zeros among them: of more a form by number is shorter
+_VALUES = 10  # values that take as long as one of the terms that are counted
+_KEEPING = 2  # terms for each coefficient that is kept: 400 MiB of them are the most that a call may keep
 _NOBODY = np.empty(0, np.int64)
 _KEPT: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # coefficients of what is kept
 
@@ -126,25 +128,23 @@ class Table:
         columns, own, theirs = joined
         coefficients = self.scale[..., None] * own + (sign * other.scale)[..., None] * theirs
         values = self.values + other.values if sign == 1 else self.values - other.values
-        _note(values, coefficients, 1)
         depends, span = np.asarray(self.depends | other.depends, object), self.span + other.span
-        return _summed(values, columns, coefficients, depends, span)
+        return _summed(values, columns, coefficients, depends, span, 1)
 
     def total(self, axis: int) -> Table:
         """Add up its vectors along one of the leading axes, of which there are two."""
         values, span = self.values.sum(axis=axis), self.span.sum(axis=axis)
         coefficients = (self.scale[..., None] * self.coefficients).sum(axis=axis)
-        _note(values, coefficients, self.values.shape[axis] - 1)
+        sums = self.values.shape[axis] - 1
         depends = np.asarray(np.bitwise_or.reduce(self.depends, axis=axis), object)
-        return _summed(values, self.columns, coefficients, depends, span)
+        return _summed(values, self.columns, coefficients, depends, span, sums)
 
     def keep(self) -> None:
         """Leave out variables that are not in it, and share what a kept table has the same of: calls repeat."""
         used = self.coefficients.any(axis=tuple(range(self.scale.ndim)))
-        own = np.ascontiguousarray(self.coefficients[..., used])
-        same = _KEPT.setdefault((own.shape, zlib.crc32(own.data)), own)
-        self.coefficients, self.is_own = same if np.array_equal(same, own) else own, False
+        self.coefficients, self.is_own = kept_once(self.coefficients[..., used]), False
         self.columns = _shared(self.columns[used].tobytes())
+        _count(_KEEPING * self.coefficients.size)
 
     def numbers(self) -> Any:
         """Return its numbers one by one, (..., m)."""
@@ -191,6 +191,13 @@ def unknowns(values: Any, variables: Sequence[int], depends: Any, span: Any) -> 
     own = np.eye(count).reshape(*lead, count)
     depends, span = np.broadcast_to(depends, lead), np.broadcast_to(span, values.shape)
     return Table(values, columns, own, np.ones(lead), depends, span)
+
+
+def kept_once(coefficients: Any) -> Any:
+    """Return an array that is kept and equal, or keep this one."""
+    own = np.ascontiguousarray(coefficients)
+    same = _KEPT.setdefault((own.shape, zlib.crc32(own.data)), own)
+    return same if np.array_equal(same, own) else own
 
 
 def are_apart(tables: Iterable[Table]) -> bool:
@@ -262,20 +269,19 @@ def _placed(coefficients: Any, places: Any, count: int) -> Any:
     return out
 
 
-def _summed(values: Any, columns: Any, coefficients: Any, depends: Any, span: Any) -> Table:
-    """Return the table of a sum, of which what is left without variables is public."""
+def _summed(values: Any, columns: Any, coefficients: Any, depends: Any, span: Any, sums: int) -> Table:
+    """Return the table of sums of so many, and one, of which what is left without variables is public."""
+    _count(EACH * LONG + sums * coefficients.size // CHEAP, sums * values.size // _VALUES)
     gone = ~coefficients.any(axis=-1)
     if gone.any():
         depends[gone], span[gone] = 0, abs(values[gone])
     return Table(values, columns, coefficients, np.ones(gone.shape), depends, span)
 
 
-def _note(values: Any, coefficients: Any, sums: int) -> None:
-    """Count the work of some sums of this shape as that of their numbers."""
-    trace, entries = now(), values.shape[-1]
-    rows = sums * values.size // max(entries, 1)
-    terms = rows * LONG + 2 * sums * coefficients.size // CHEAP
-    trace.terms += terms + EACH * sums * values.size
-    trace.shared += terms * max(entries - 1, 0)
+def _count(once: int, by_entry: int = 0) -> None:
+    """Count work as the terms that take as long: some of it is there ``once`` for all entries."""
+    trace = now()
+    trace.terms += once + by_entry
+    trace.shared += once
     if trace.terms > trace.most_terms:
         trace.leave("a call that adds up more terms than are followed (use fewer nodes or entries)")

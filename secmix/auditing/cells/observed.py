@@ -14,7 +14,7 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.observation.collaborations import observe_collaboration
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe, seeds_of
-from secmix.auditing.observation.weighing import too_large_to_probe
+from secmix.auditing.observation.weighing import TooLong, too_large_to_probe
 from secmix.auditing.proof import as_proved, proof_of, with_proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
@@ -22,7 +22,8 @@ from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.linear_masks import with_linear_masks
 from secmix.auditing.soundness.result import BLIND
 from secmix.auditing.witnesses.ciphers.unsealed import sealed_check
-from secmix.kernel import KnownSums
+from secmix.kernel import KnownSums, Open
+from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released
 from secmix.scenario import Scenario
 
@@ -85,7 +86,7 @@ def _with_linear_masks(cell: Scenario, setup: SumSetup) -> SumSetup:
 
     They are for what probes read; where nothing is probed, the protocol stays as it is.
     """
-    if unprobed := too_large_to_probe(cell, setup):
+    if unprobed := too_large_to_probe(cell, setup, exact=is_exact(cell, setup)):
         return replace(setup, unprobed=unprobed)
     entries = cell.model.components * (1 + setup.rows.shape[1])  # what exact EM sums at least
     shapes = [(6, 3), (1, entries)]
@@ -133,6 +134,9 @@ def _observed(
         seen = replace(seen, unmet_premises=[*seen.unmet_premises, str(sealed)])
         case = replace(case, observation=seen)
     proof = proof_of(case)
+    may_be_probed = setup.unprobed and not setup.too_wide and SumTraits.of(setup.protocol).modulus is None
+    if may_be_probed and isinstance(proof, Open):
+        raise TooLong(setup.unprobed, proof.reason)  # probes of a few runs say more than nothing
     if not isinstance(proof, KnownSums):  # a proof reckons with the law of the masks
         case = replace(case, observation=_doubted(seen))
     elif seen.unread:

@@ -163,7 +163,7 @@ def _few(cell: Scenario, setup: SumSetup | CollaborationSetup, error: TooLong) -
     """Return ``setup`` of which a few runs are made, since in blocks of more no single one fits; or raise ``error``."""
     if not isinstance(setup, SumSetup) or setup.too_wide or not is_exact(cell, setup):
         raise error
-    return replace(setup, too_wide=f"{SHOWN_BY_FEW}: {error}")
+    return replace(setup, too_wide=f"{SHOWN_BY_FEW}: {error}", unproved=error.unproved)
 
 
 def _weighed(cell: Scenario, setup: SumSetup | CollaborationSetup) -> SumSetup | CollaborationSetup:
@@ -182,7 +182,8 @@ def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
         with at_most(2 * cell.message_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
             collaborations.block_size(cell, setup)
         return 0
-    return observe.trial_run(cell, replace(setup, unprobed=too_large_to_probe(cell, setup)))[1]
+    unprobed = too_large_to_probe(cell, setup, exact=is_exact(cell, setup))
+    return observe.trial_run(cell, replace(setup, unprobed=unprobed))[1]
 
 
 def _new(ready_parts: ReadyParts | None) -> ReadyParts | None:

@@ -66,6 +66,10 @@ def _findings_about(
         if not notes and low >= _REVEALS_FROM:
             notes.append(f"its masks are too small: behind them its input is known to {RECOVERED:g}; draw larger ones")
         notes += [unequal.NOTE] * estimated
+        behind = observation.behind.get(node, 0.0)
+        if behind > share:  # of the known sums alone
+            most = max(most, -0.5 * math.log1p(-min(behind, 1 - 1e-16)))
+            notes.append("the upper end is proved: so much of the largest data shows behind masks of their size")
         if more and not math.isinf(nats):
             notes.append("the inputs are not Gaussian: the upper end adds the negentropy of the other terms of the sum")
         yield Finding(
@@ -78,7 +82,7 @@ def _findings_about(
             unit="nats",
             low=finite(-0.5 * math.log1p(-min(low, 1 - 1e-16)) if estimated else nats),
             high=finite(most + more),
-            kind="estimate" if estimated or (more and not math.isinf(nats)) else "exact",
+            kind="estimate" if estimated or (most + more > nats and not math.isinf(nats)) else "exact",
             status="determined" if math.isinf(nats) else "resolved",
             normalised_leakage=share,
             normalised_low=low,

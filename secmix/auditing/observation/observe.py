@@ -74,6 +74,8 @@ class SumObservation(Observation):
     unread: list[str] = field(default_factory=list)
     encoded: str = ""  # the line that encodes what is summed, if a proof shows that the readings are of these encodings
     numbers: int = 0  # number of summed entries of a node in an iteration
+    # by node, the share that masks of their size leave visible at most, if a proof took the place of probes
+    behind: dict[int, float] = field(default_factory=dict)
 
     @cached_property
     def counted(self) -> dict[int, tuple[int, int]]:

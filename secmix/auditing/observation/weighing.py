@@ -19,7 +19,14 @@ _OF_FEW_RUNS = 1 / 4  # of the memory: what runs leave behind them is then small
 
 
 class TooLong(SecmixError):
-    """Raised where the messages of a single run take more memory than there is for them."""
+    """Raised where the messages of a single run take more memory than there is for them.
+
+    ``unproved`` says why a proof did not take the place of their probes, where one was tried.
+    """
+
+    def __init__(self, message: str, unproved: str = "") -> None:
+        super().__init__(message)
+        self.unproved = unproved
 
 
 def room_for_messages(cell: Scenario, setup: SumSetup) -> float:
@@ -27,12 +34,12 @@ def room_for_messages(cell: Scenario, setup: SumSetup) -> float:
     return _OF_FEW_RUNS * cell.memory_limit if setup.too_wide else cell.message_limit
 
 
-def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
+def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
     """Say why messages are not probed: the probes of one run would not fit into ``memory_limit``; "" if they do.
 
-    A copy runs the first iteration once, without probes, which may outnumber runs by thousands. Residues are then known
-    from a proof alone; what real masks of their size leave visible would not be, so there the audit ends. Raises
-    SecmixError if one run does not fit even without probes, or its masks are real.
+    A copy runs the first iteration once, without probes, which may outnumber runs by thousands. What messages are made
+    of is then known from a proof alone; of real masks that bounds what their size leaves visible, which ``exact``
+    evidence can say. Raises TooLong if one run does not fit even without probes, or other evidence needs probes.
     """
     setup = replace(setup, protocol=deep_copy(setup.protocol), adversary=deep_copy(setup.adversary))
     rng = stream(cell.seed, "trial run")
@@ -45,10 +52,11 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup) -> str:
     sizes = f"the {allowed:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
     remedy = "raise it, or use fewer nodes or components, or a larger tol"
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    of_residues = SumTraits.of(setup.protocol).modulus is not None
+    may_be_unprobed = exact or SumTraits.of(setup.protocol).modulus is not None
     message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
     sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
-    with at_most(limit if of_residues else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
+    with at_most(limit if may_be_unprobed else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
         run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
-    fit = sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
-    return "" if fit else f"{message}: they are not read as linear functions of masks"
+    iterations = cell.model.iterations + len(run.transcript.iterations) - 1
+    fit = iterations * sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
+    return "" if fit or not may_be_unprobed else f"{message}: they are not read as linear functions of masks"
