@@ -21,7 +21,7 @@ from .honest import (
     word,
 )
 from .honest.bare import sometimes, words, written
-from .honest.fresh import lots, memory, numbers, stops
+from .honest.fresh import clock, kept, lots, memory, numbers, stops, taken
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.seeds import ciphers, encoded, known, reused, same, short, small
@@ -62,6 +62,9 @@ _HONEST = (
     corners,
     unsampled,
     memory,
+    kept,
+    clock,
+    taken,
     lots,
     stops,
     numbers,

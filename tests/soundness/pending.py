@@ -13,4 +13,18 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
+    "missing values under a mask": "holds",
+    "logarithms of what is left": "holds",
+    "bounds of their own by a function in Python": "holds",
+    "strict in the first averaging": "holds",
+    "long pads are kept": "holds",
+    "a sum of masks that is not reduced": "holds",
+    "data below the steps of masks": "holds",
+    "masks of 512 runs again": "holds",
+    "what is no int is a count": "holds",
+    "a lot drawn late": "holds",
+    "metrics in a cache": "holds",
+    "a number on a logger": "holds",
+    "a pool that counts": "holds",
+    "a clock as a setting": "holds",
 }

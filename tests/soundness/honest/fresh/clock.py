@@ -1,0 +1,27 @@
+"""A clock that is handed over as a setting, so that tests may set it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from secmix.adversaries import CuriousServer
+
+from ...case import Case
+from .memory import LOTS, Sampled
+
+
+@dataclass(frozen=True)
+class ByTheClock(Sampled):
+    """One averaging in a hundred is sampled, by the clock."""
+
+    clock: Callable[[], int] = time.time_ns
+
+    def due(self) -> bool:
+        return self.clock() // 100 % 100 == 0
+
+
+CASES = [
+    Case("a clock as a setting", "kept out of sight", ByTheClock, CuriousServer(), "one in a hundred is told", **LOTS),
+]
