@@ -24,7 +24,7 @@ from secmix.kernel.state import DRAWS, EXACT, INF, common_step, here, is_multipl
 class Number:
     """A number that depends on a secret."""
 
-    __slots__ = ("below", "depends", "form", "key", "modulus", "pure", "scale", "span", "step", "value")
+    __slots__ = ("below", "depends", "form", "key", "least", "modulus", "pure", "scale", "span", "step", "value")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e9
 
@@ -49,6 +49,7 @@ class Number:
         self.step = step  # it is a whole multiple of this; infinite of zero, 0 where nothing is known
         self.pure = pure  # it is a function of its form alone
         self.below: Any = 0  # it lies in [0, below); 0 where nothing is known
+        self.least: Any = -INF  # it is no less
         # Its size is at most this, whatever its draws are.
         self.span: Any = (INF if depends & DRAWS else abs(self.value)) if span is None else span
         # The same for the same function of the same numbers, once asked for; until then which, and of which numbers.
@@ -74,6 +75,8 @@ class Number:
         size, most = abs(by), self.below or self.span
         if most != INF:
             out.span = most + size if name == "add" else most * size if name == "multiply" else most / size
+        if name == "add" or by > 0:
+            out.least = self.least + by if name == "add" else self.least * (by if name == "multiply" else 1 / by)
         return keyed(held(out, self.step, size_of(by) if name == "add" else 0), name, self, by)
 
     # ------------------------------------------------------------------ followed
@@ -332,10 +335,49 @@ def function(
         depends = functools.reduce(operator.or_, (each.depends for each in secret))
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
+        if not depends & (DRAWS | depends - 1) and not _is_finite(name.split("[")[0], args):
+            now().narrow(f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)")
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
-        out.key = key
+        out.key, out.least = key, _least(name.split("[")[0], args)
         known[key] = encoded(out)
     return known[key]
+
+
+_TINY = 5e-324
+_NEEDS = {
+    **{"sqrt": (0, 0.0), "log1p": (0, 2.0**-53 - 1), "divide": (1, _TINY), "other truediv": (0, _TINY)},
+    **dict.fromkeys(("log", "log2", "log10", "reciprocal", "power", "float_power", "power None"), (0, _TINY)),
+    **dict.fromkeys(("remainder", "fmod", "mod", "floordiv", "floor_divide"), (1, _TINY)),
+    **dict.fromkeys(("other mod", "other floordiv"), (0, _TINY)),
+    **dict.fromkeys(("arcsin", "arccos", "arccosh", "arctanh", "corrcoef", "cond"), (0, INF)),
+}
+"""Functions that are finite where one argument is at least so large; all others that are followed always are."""
+_BOUNDING = COMPARISONS | {"maximum", "minimum", "isfinite", "isnan", "isinf"}
+_NOT_NEGATIVE = frozenset({"absolute", "square", "exp", "exp2", "sqrt", "norm", "std", "var", "ptp", "fabs", "hypot"})
+
+
+def _bounds(args: Any) -> list[Any]:
+    return [each.least if isinstance(each, Number) else each for each in args]
+
+
+def _is_finite(name: str, args: Any) -> bool:
+    """Say whether a function of finite numbers is finite, but for overflow."""
+    bounds = _bounds(args)
+    known = [x for x, each in zip(bounds, args, strict=True) if isinstance(x, float) and not isinstance(each, Number)]
+    if not all(map(math.isfinite, known)) and name not in _BOUNDING:
+        return False
+    if "power" in name and isinstance(bounds[1], (int, float)) and bounds[1] >= 0 and bounds[1] % 1 == 0:
+        return True
+    place, least = _NEEDS.get(name, (0, None))
+    of = bounds[place]
+    return least is None or (of if isinstance(args[place], Number) else abs(of)) >= least
+
+
+def _least(name: str, args: Any) -> Any:
+    """Return what a function is no less than."""
+    if name in ("maximum", "minimum", "where"):
+        return (max if name == "maximum" else min)(_bounds(args)[-2:])
+    return 0.0 if name in _NOT_NEGATIVE else -INF
 
 
 def arguments(*args: Any) -> int:
@@ -382,7 +424,7 @@ def encoded(number: Number) -> Number:
         step = number.step if 0 < number.step < INF else 0
         variable = now().variable("code", depends.bit_length() - 2, number.value, step, place=here())
         known[key] = Number(number.value, alone(variable), INF, depends, number.step)
-        known[key].below = number.below
+        known[key].below, known[key].least = number.below, number.least
     return known[key]  # type: ignore[no-any-return]
 
 
