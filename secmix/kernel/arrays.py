@@ -399,6 +399,9 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
     _check(ufunc, method, inputs, kw)
     if method == "at":
         return _at(ufunc, *inputs)
+    if {*"".join(getattr(ufunc, "types", "."))} <= {*"O->"}:  # of a function in Python, which is followed itself
+        numbers = getattr(ufunc, method)(*(as_words(followed(each)).reading for each in inputs))
+        return _written(array_of(numbers, object), out)
     if (table := _of_tables(ufunc, method, inputs, kw)) is not None:
         return _written(of_table(table), out)
     dtype, name = kw.pop("dtype", None), ufunc.__name__

@@ -75,6 +75,7 @@ x[0, 0] % np.ones(2) | x[0, 0] ** np.ones(2) | x[0, 0].astype(np.int64)|np.arang
 scipy.sparse.eye(2, format="csr") @ np.ones(2) * abs(x[:, 0]) | math.fsum([1.0, 2.0]) * abs(x) | isinstance(x[0, 0], bytes) * 1 + abs(x) | abs(x) + len(bytes.fromhex("0a")) | np.array([1, 2, 3], copy=True) * abs(x) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
 """
 LEFT = """
+np.frompyfunc(lambda a: 1.0 if a > 0 else 0.0, 1, 1)(x) | np.vectorize(lambda a: 1.0 if a > 0 else 0.0)(x)
 np.frombuffer(x.tobytes()) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8) | np.isclose(x, 0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.nan_to_num(x)
 memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mean(x[0])
