@@ -152,7 +152,7 @@ class Trace:
         if self.answering:
             return outcome
         place = here()
-        if not _guards(_text_of(place.file), place.line):
+        if not _guards(_text_of(place.file), place.line) or may_be_caught():
             self.leave("a branch on a secret")
         self.guards[place, self.call * self.in_order] = None
         self.answering = self.flip is not None and self.flip[0] == place and self.flip[1] <= self.call

@@ -13,7 +13,6 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
-    "strict in the first averaging": "holds",
     "long pads are kept": "holds",
     "a sum of masks that is not reduced": "holds",
     "data below the steps of masks": "holds",

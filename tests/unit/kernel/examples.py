@@ -185,10 +185,9 @@ class CaughtGuardWithAText(RingSum):
     """A method that NumPy's numbers have, and those of a trace have not."""
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        try:
-            if rows[0, 0, 0] > 100:
-                raise ValueError("the inputs are too large")
-        except ValueError:
+        if (size := 1 if rows[0, 0, 0] > 100 else 0) > 1:
+            raise ValueError("the inputs are too large")
+        if size:
             bare(channel, rows[:, 0] + len(rows[0, 0, 0].hex()))
 
 
@@ -196,10 +195,9 @@ class CaughtGuardWithASeed(RingSum):
     """What fails in the trace after a guard, and in no plain call, is not the error that ends the call."""
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        try:
-            if rows[0, 0, 0] > 100:
-                raise ValueError("the inputs are too large")
-        except ValueError:
+        if (size := 1 if rows[0, 0, 0] > 100 else 0) > 1:
+            raise ValueError("the inputs are too large")
+        if size:
             word = np.abs(np.rint(rows[0, 0, 0] * rows[0, 1, 0] * 2**20)).astype(np.int64)
             bare(channel, rows[:, 0] + 0 * np.random.default_rng([1, word]).normal())
 
@@ -219,11 +217,9 @@ class MessageInARareError(RingSum):
 
 class MessageAfterGuard(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        try:
-            if rows[0, 0, 0] > 1e9:
-                raise ValueError("the inputs are too large")
-        finally:
-            channel.send(1, 0, SERVER, "ready", np.ones((1, 1)), encrypted=True)
+        if (1 if rows[0, 0, 0] > 1e9 else 0) > 1:
+            raise ValueError("the inputs are too large")
+        channel.send(1, 0, SERVER, "ready", np.ones((1, 1)), encrypted=True)
 
 
 class Branch(RingSum):
@@ -380,11 +376,8 @@ class UnexplainedResult(RingSum):
 
 class CaughtAtTheEnd(RingSum):
     def result(self, means: Any, rows: Any) -> Any:
-        try:
-            if means[0, 0, 0] > 1e9:
-                raise ValueError("the mean is too large")
-        except ValueError:
-            return means
+        if (1 if means[0, 0, 0] > 1e9 else 0) > 1:
+            raise ValueError("the mean is too large")
         return means
 
 
@@ -737,11 +730,7 @@ class GuardBehindACoin(RingSum):
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
         if rng.random() < 1e-9:
-            try:
-                if rows[0, 0, 0] > 0:
-                    raise ValueError("the number is positive")
-            except ValueError:
-                return
+            assert (1 if rows[0, 0, 0] > 0 else 0) < 2, "the number is positive"
 
 
 class IndexOfAThousand(OptionThirteen):

@@ -94,7 +94,7 @@ LEAKING = [
     examples.Quotient,
 ]
 OPEN = [
-    (examples.CaughtGuard, "is sent after a guard has found an error"),
+    (examples.CaughtGuard, "a branch on a secret at examples.py, line"),
     (examples.CaughtGuardWithASeed, "the call ends in IndexError"),
     (examples.CaughtGuardWithAText, "the call ends in AttributeError"),
     (examples.MessageAfterGuard, "is sent after a guard has found an error"),
