@@ -347,7 +347,7 @@ def _words(
     lines = []
     for row, q in zip(table, modulus, strict=True):
         sizes_of = [[row[v] * variables[v].step for v in some] for some in (draws, data)]
-        if q == inf and any(sizes_of[0]) and any(row[v] for v in data):
+        if q == inf and any(sizes_of[0]) and sum(map(bool, sizes_of[0])) + any(row[v] for v in data) > 1:
             return None, "masks added without reduction: what lies between their steps, and their ends, are open"
         if isinstance(q, int) and q % words and words % q:
             return None, "masks that are not uniform words of the modulus, or of a part of it"
@@ -388,8 +388,7 @@ def _in_units(value: Any, unit: Any) -> int | None:
     if isinstance(value, int) and isinstance(unit, int):
         return None if value % unit else value // unit
     ratio = value / unit
-    error = abs(ratio - round(ratio))
-    return round(ratio) if error <= min(1e-9 * max(abs(ratio), 1), 1e-3) and abs(ratio) < 2**53 else None
+    return round(ratio) if abs(ratio - round(ratio)) <= 2**-50 * abs(ratio) < 8 else None
 
 
 def _eliminated(rows: list[list[int]], modulus: int, columns: int, *, keep: bool = False) -> list[list[int]] | None:

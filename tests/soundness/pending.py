@@ -14,8 +14,6 @@ PENDING: dict[str, str] = {
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
     "long pads are kept": "holds",
-    "a sum of masks that is not reduced": "holds",
-    "data below the steps of masks": "holds",
     "masks of 512 runs again": "holds",
     "what is no int is a count": "holds",
     "a lot drawn late": "holds",
