@@ -101,6 +101,7 @@ class Draws(OfStream, np.random.Generator):
         real = getattr(np.random.Generator(super().bit_generator), name)(*args, **kw)
         trace = now()
         if self.secret is False:
+            self.drawn_before += 1
             return real
         if not (trace.secret_draws or self.secret):
             return coin(name, real, args, kw)

@@ -7,14 +7,16 @@ compared in full is unlike everything, itself included: a claim then covers the 
 from __future__ import annotations
 
 import copyreg
+import gc
 import random
 import sys
+import threading
+import time
 import types
 import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -24,7 +26,7 @@ import numpy as np
 
 from secmix.kernel.arrays import Followed, concrete, is_secret
 from secmix.kernel.coins import Public
-from secmix.kernel.draws import OfStream
+from secmix.kernel.draws import Draws, OfStream
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import is_protocol
 from secmix.network import Network
@@ -35,8 +37,9 @@ _CONTAINERS = (dict, list, tuple, set, frozenset)  # which carry nothing beside 
 _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.")
-_NO_DATA += ("ipykernel.", "builtins.PyCapsule")
-"""Where classes lie whose objects carry no data from call to call: locks, loggers, compiled code, shells."""
+_NO_DATA += ("ipykernel.", "builtins.PyCapsule", "concurrent.futures.thread.", "functools._lru_list_elem")
+"""Where classes lie whose objects carry no data of their own from call to call: locks, loggers, code, shells."""
+_PLUMBING = ("manager", "parent", "stream")  # of loggers: what others have beside them
 _MOST = 200_000  # objects
 _LONG = 1000  # entries of a list, of which the numbers are not looked at one by one
 _OF_PYTHON = 1 << 9  # the flag of a class that was made by a class statement (Py_TPFLAGS_HEAPTYPE)
@@ -95,21 +98,22 @@ class _Walk:
             return self._class(value, path)
         kind: Any = type(value)
         if _has_no_data(kind):
-            own = vars(value) if _name(kind) == "_thread._local" else {}  # those of this thread
-            return self._each(own, path, own.__setitem__)
+            own = vars(value) if _name(kind) == "_thread._local" else _added_to(value)  # those of this thread
+            return self._each(own, path, own.__setitem__ if kind == threading.local else None)
         if isinstance(value, (types.MethodDescriptorType, types.ClassMethodDescriptorType)):
             return value.__qualname__
         if isinstance(value, types.BuiltinFunctionType):
             bound = value.__self__
             unbound = bound is None or isinstance(bound, (types.ModuleType, type))
+            if value.__name__ == "urandom" or bound is time:  # behind no name of a module: what it says is not followed
+                return object()
             return value.__name__, None if unbound else self.digest(bound, path)
         if isinstance(value, (np.ufunc, type(np.sum))):  # one of Python's function does not say what that keeps
             return object() if set("".join(getattr(value, "types", "."))) <= set("O->") else value.__name__
         if isinstance(value, weakref.ref):
             return self.digest(value(), path)
         if hasattr(value, "cache_info"):
-            found = self.digest(value.__wrapped__, path) if hasattr(value, "__wrapped__") else None
-            return value.cache_info().currsize, value.cache_info().misses, found
+            return value.cache_info().misses, [self.digest(each, path) for each in gc.get_referents(value)]
         return self._content(value, path) if type(value) in _CONTAINERS else self._object(value, path)
 
     def _object(self, value: Any, path: str) -> Any:
@@ -231,7 +235,16 @@ def _name(kind: Any) -> str:
 
 @cache
 def _has_no_data(kind: Any) -> bool:
-    return issubclass(kind, (OfStream, Executor, *_NAMED)) or _name(kind).startswith(_NO_DATA)
+    return issubclass(kind, (OfStream, *_NAMED)) or _name(kind).startswith(_NO_DATA)
+
+
+def _added_to(value: Any) -> dict[str, Any]:
+    """Return what was added to an object that carries no data of its own, and how much a generator has drawn."""
+    if isinstance(value, Draws) and value.secret is False:
+        return {"drawn": str(value.drawn_before)}
+    kind: Any = type(value)
+    own = getattr(value, "__dict__", {}) if _name(kind).startswith(("logging.", "concurrent.")) else {}
+    return {name: each for name, each in own.items() if name[0] != "_" and name not in _PLUMBING}
 
 
 def _is_filled(cell: Any) -> bool:

@@ -16,9 +16,4 @@ PENDING: dict[str, str] = {
     "long pads are kept": "holds",
     "masks of 512 runs again": "holds",
     "what is no int is a count": "holds",
-    "a lot drawn late": "holds",
-    "metrics in a cache": "holds",
-    "a number on a logger": "holds",
-    "a pool that counts": "holds",
-    "a clock as a setting": "holds",
 }

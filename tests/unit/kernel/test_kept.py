@@ -9,17 +9,20 @@ import functools
 import hashlib
 import io
 import itertools
+import logging
+import os
 import random
 import re
 import statistics
 import sys
 import threading
+import time
 import types
 import weakref
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,7 @@ from secmix.adversaries import CuriousServer
 from secmix.kernel import Open, clear, prove
 from secmix.kernel.arrays import followed
 from secmix.kernel.coins import Public
+from secmix.kernel.draws import generator
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, Trace, following
@@ -164,6 +168,34 @@ def innermost(holder: Holder) -> Holder:
     return holder
 
 
+@functools.cache
+def cached_list() -> list[int]:
+    return []
+
+
+@functools.lru_cache(maxsize=2)
+def cached_few(key: int) -> list[int]:
+    return []
+
+
+def adapted(adapter: Any) -> None:
+    adapter.extra["calls"] = 1
+
+
+class CountingPool(ThreadPoolExecutor):
+    _calls = 0
+
+
+def generator_in_a_trace() -> Any:
+    with following(Trace()):
+        return generator(5)
+
+
+def drawn_in_a_trace(made: Any) -> None:
+    with following(Trace()):
+        made.random()
+
+
 LOCAL = threading.local()
 ELSEWHERE: Any = types.ModuleType("elsewhere")
 ELSEWHERE.key = Holder()
@@ -188,6 +220,13 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     "an array": (lambda: np.zeros(3), lambda v: v.__setitem__(0, 1.0)),
     "a sign of zero": (lambda: [0.0], lambda v: v.__setitem__(0, -0.0)),
     "a cache": (lambda: functools.lru_cache(lambda x: x), lambda v: v(1)),
+    "what a cached function returned": (lambda: cached_list, lambda v: v().append(1)),
+    "what a function returned that caches few": (lambda: cached_few, lambda v: v(1).append(1)),
+    "an attribute of a logger": (lambda: logging.getLogger("kept"), lambda v: setattr(v, "calls", [1])),
+    "an adapter of a logger": (lambda: logging.LoggerAdapter(logging.getLogger("kept"), {}), adapted),
+    "a pool's attribute": (lambda: ThreadPoolExecutor(1), lambda v: setattr(v, "calls", 1)),
+    "a pool of its own": (lambda: CountingPool(1), lambda v: setattr(v, "_calls", 1)),
+    "a generator of a public seed in a trace": (generator_in_a_trace, drawn_in_a_trace),
     "a polynomial": (lambda: np.polynomial.Polynomial([0.0]), lambda v: v.coef.__setitem__(0, 1.0)),
     "a polynomial of old": (lambda: np.poly1d([1.0, 2.0]), lambda v: v.coeffs.__setitem__(0, 5.0)),
     "a vectorized function": (lambda: np.vectorize(counting()), lambda v: v(1)),
@@ -221,7 +260,7 @@ CHANGES: dict[str, tuple[Any, Any]] = {
 }
 
 
-NOT_COMPARED = ["a ufunc of Python's", "a hash"]
+NOT_COMPARED = ["a ufunc of Python's", "a hash", "a pool of its own"]
 if sys.version_info >= (3, 14):  # from then on iterators cannot be copied
     NOT_COMPARED += ["a counter of itertools", "its method"]
 
@@ -234,6 +273,13 @@ def test_what_changes_is_seen(name: str) -> None:
     assert before == again or name in NOT_COMPARED
     change(holder.part)
     assert digest(holder) != before
+
+
+@pytest.mark.parametrize(("module", "name"), [(os, "urandom"), (time, "time"), (time, "perf_counter_ns")])
+def test_a_source_of_numbers_that_is_kept_is_unlike_itself(module: Any, name: str) -> None:
+    holder = Holder(getattr(module, name))
+    assert digest(holder) != digest(holder)
+    assert digest(Holder(os.getpid)) == digest(Holder(os.getpid))
 
 
 def namesake(of: Any) -> Any:
