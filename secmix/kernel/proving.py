@@ -33,7 +33,6 @@ _LONG = 1000  # numbers that nodes sum: of more the calls after the first are tr
 _MUCH = 2 * 10**6  # terms that a call adds up: likewise
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
-_AS_THE_FIRST = "calls after the first treat all entries as they treat the first two"
 _NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
 
 
@@ -50,13 +49,21 @@ class Proof:
 
 
 def prove(
-    protocol: Any, network: Network, inputs: Calls, *, seed: int = 0, in_other_calls: bool = True, iterations: Ints = ()
+    protocol: Any,
+    network: Network,
+    inputs: Calls,
+    *,
+    seed: int = 0,
+    in_other_calls: bool = True,
+    iterations: Ints = (),
+    in_full: bool = False,
 ) -> Proof:
     """Trace a sum protocol in all its ways: calls of a fit, masks drawn and given, guards and turns taken.
 
     ``inputs`` are those of three calls at least, (1, n, m) each, as the real data give them. Without ``in_other_calls``
     nothing is asked of calls without a channel and of batches of other sizes. With ``iterations`` these are traced, in
-    order, and nothing is said of others: ``inputs`` are those of each, and then others of each.
+    order, and nothing is said of others: ``inputs`` are those of each, and then others of each. Calls after the first
+    are traced with few of many entries, unless ``in_full``, or where something is kept from the first.
     """
     calls = len(iterations) or _CALLS
     few = [each[:, :, :_FEW] for each in inputs[: 2 * calls if iterations else calls]]
@@ -70,8 +77,8 @@ def prove(
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((traces[0],), (), reason, (), ())
     traces.append(run(ways[1], masks_seed=1))
-    long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not reuses and not iterations
-    inputs = [inputs[0], *few[1:]] if long else inputs[:calls]
+    long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
+    given, inputs = inputs, [inputs[0], *few[1:]] if long else inputs[:calls]
     fit = run(inputs)
     if not fit.error and fit.varying and not iterations:
         run = functools.partial(run, varying=fit.varying)
@@ -81,6 +88,8 @@ def prove(
         return Proof((fit,), (), fit.error, (), ())
     alone = [fit, *traces, run([np.repeat(each, 2, axis=0) for each in few[: len(ways[0])]])]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
+    if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
+        return prove(protocol, network, given, seed=seed, in_other_calls=in_other_calls, in_full=True)
     fits = [*alone, *others]
     guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in each.trace.guards}
 
@@ -104,7 +113,7 @@ def prove(
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept.clear()
         each.counts.clear()
-    assumes = (*_assumptions(fit, guards), *[_AS_THE_FIRST] * long)
+    assumes = _assumptions(fit, guards)
     tables = _tables([] if open_ else fits)
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
@@ -191,6 +200,8 @@ def _assumptions(fit: Fit, guards: Iterable[tuple[Place, int]]) -> tuple[str, ..
     weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in made)
     if made:
         assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
+    by_iteration = any(piece[0] == "iteration" for each in fit.trace.streams for piece in each.key[1:])
+    assumed += ["with the seeds that make masks, each iteration comes once"] * by_iteration
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
     assumed += ["a fit is of a new object, which is called in this order, each iteration once"] * bool(fit.iterations)
     stops = "; ".join(str(place) for place in dict.fromkeys(place for place, _ in guards))
@@ -268,6 +279,8 @@ def _other_batches(
             of_these.average(batch[some], network, rng, masks=masks[some], channel=channel)
         return list(channel.transcript)
 
+    if any(map(_is_repeated, draws)):
+        return f"two of {most} runs in one call have the same masks"
     together = call(slice(None))
     sizes = range(1, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2)))
     windows = (slice(begin, begin + _EVERY) for begin in range(0, most, _EVERY))  # no run is left out
@@ -279,6 +292,12 @@ def _other_batches(
         if difference := _unlike(of_these, call(some), alike):
             return f"{difference} is another message among {most} runs in one call than among {len(batches[0][some])}"
     return ""
+
+
+def _is_repeated(masks: Any) -> bool:
+    """Say whether two runs have the same masks, where no two have by chance."""
+    bits = 64.0 if masks.dtype.kind == "f" else math.log2(2.0 + masks.max(initial=0) - float(masks.min(initial=0)))
+    return bool(masks[:1].size * bits >= 64 and len({of_run.tobytes() for of_run in masks}) < len(masks))
 
 
 def _unlike(blocks: list[Block], others: list[Block], alike: bool) -> str:

@@ -13,7 +13,5 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
-    "long pads are kept": "holds",
-    "masks of 512 runs again": "holds",
     "what is no int is a count": "holds",
 }

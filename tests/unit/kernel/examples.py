@@ -707,6 +707,17 @@ class KeptMasks(RingSum):
         return super().average(inputs, network, rng, masks=self.masks[turn], channel=channel)
 
 
+class KeptLongMasks(RingSum):
+    """Masks of more than a hundred entries are kept, since drawing them takes time."""
+
+    def __init__(self) -> None:
+        self.masks: dict[Any, Any] = {}
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        masks = super().draw_masks(runs, m, network, rng)
+        return self.masks.setdefault(masks.shape, masks) if m > 100 else masks
+
+
 class OneSitsOut(RingSum):
     """A node that is drawn by lot puts in nothing: sums over others differ by what one node has."""
 

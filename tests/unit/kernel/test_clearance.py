@@ -89,7 +89,6 @@ LEAKING = [
     examples.CoinsAddUp,
     examples.OneSitsOut,
     examples.WeightsByLot,
-    examples.FlatMasks,
     examples.ShortTable,
     examples.Quotient,
 ]
@@ -111,6 +110,7 @@ OPEN = [
     (examples.GuardBehindACoin, "is sent after a guard has found an error"),
     (examples.KeptMasks, "where public numbers are others"),
     (examples.CopiedGenerator, "a copy of a generator"),
+    (examples.FlatMasks, "two of 1009 runs in one call have the same masks"),
     (examples.FlatAlongAnAxis, "has other numbers untraced"),
     (examples.SinglePrecision, "a law that is not followed"),
     (examples.CaughtAtTheEnd, "raised is caught"),
@@ -155,6 +155,14 @@ def inputs() -> list[Any]:
 @cache
 def proof_of(protocol: type) -> Proof:
     return prove(protocol(), NETWORK, inputs())
+
+
+def test_what_is_kept_of_long_vectors_alone_is_seen() -> None:
+    """The calls after the first are then followed with all entries, too."""
+    long = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 400))
+    found = clear(prove(examples.KeptLongMasks(), NETWORK, long), NETWORK, CuriousServer())
+    assert isinstance(found, KnownSums)
+    assert found.exact[0] == pytest.approx(1.0)
 
 
 def cleared(protocol: type, adversary: Any) -> Clearance:
