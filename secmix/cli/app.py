@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from secmix.auditing.engine.processes import collect_seldom
 from secmix.auditing.engine.results_folder import report_folder, resumable
 from secmix.cli import console
 from secmix.errors import SecmixError, one_line
@@ -367,6 +368,7 @@ def main() -> None:
     # A user's own ``module:name`` stands in the folder they work in, where ``python -m secmix`` finds it too.
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
+    collect_seldom()
     console.speak_any_encoding()
     console.interrupt_once()
     try:

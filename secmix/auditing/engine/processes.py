@@ -75,6 +75,15 @@ def importing() -> Iterator[None]:
             gc.enable()
 
 
+def collect_seldom() -> None:
+    """Collect garbage every 20,000 new objects, not every 700: that takes a twelfth of an audit's time for nothing.
+
+    For a process of our own, the command or a worker; what it imported before is not scanned again.
+    """
+    gc.freeze()
+    gc.set_threshold(20_000)
+
+
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -289,6 +298,7 @@ def _serve(pipe: Connection, work: Work) -> None:
     """Answer tasks until the parent closes the pipe or has ended."""
     global _at_work
     _at_work = True
+    collect_seldom()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
         pipe.send((_BEGUN, None))

@@ -186,7 +186,8 @@ def _standardised(values: Array) -> Array:
     centred = values - values.mean(axis=0)
     spread = values.std(axis=0)
     standard = np.asarray(centred / np.where(spread > 0, spread, 1.0))
-    if float((standard**4).mean(axis=0).max(initial=0.0)) > _TAILS:
+    square = standard * standard  # as a fourth power it takes far longer
+    if float((square * square).mean(axis=0).max(initial=0.0)) > _TAILS:
         return _standardised(np.argsort(np.argsort(values, axis=0), axis=0).astype(float))
     return standard
 
