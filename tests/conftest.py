@@ -7,6 +7,7 @@ counterexample that they find becomes an ``@example`` or a test of its own.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -23,6 +24,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # Several processes that each start a thread a core wait for one another: on many cores the suite hardly moves.
     for _library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+gc.set_threshold(20_000)  # ten thousand tests and all their modules are scanned at each full collection
 # Under --import-mode=importlib no test folder is importable; the shared modules beside this file must be.
 sys.path.insert(0, str(HERE))
 
@@ -38,6 +40,11 @@ for _name, _examples in {"fast": 12, "explore": 30, "thorough": 1000}.items():
     )
 settings.load_profile(os.environ.get("SECMIX_HYPOTHESIS") or "fast")
 SAME_IN_EVERY_RUN = settings().derandomize
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests and their modules out of later collections."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
