@@ -61,6 +61,29 @@ def test_shapes() -> None:
     assert not found.unmet_premises
 
 
+@pytest.mark.parametrize(("init", "fits"), [("public", 1), ("kmeans", 2)])
+def test_cells_on_the_same_rows_are_held_against_one_pooled_fit(
+    init: str, fits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that starts at centres that are drawn is another for each protocol, whose draws differ."""
+    pooled: dict[bytes, Array] = {}
+    monkeypatch.setattr(module, "_POOLED", pooled)
+
+    def error(protocol: SumProtocol, label: str, rows: int = 1) -> float:
+        data = {"name": "wine", "features": 2, "rows_per_node": rows}
+        cell = scenario(protocol={"name": "p", "label": label}, data=data, model={"iterations": 3, "init": init})
+        parts = build_setup(cell, {("protocol", "p"): protocol, ("adversary", "a"): Eavesdropper()})
+        return observe(cell, parts, seeds_of(cell)).output_error
+
+    errors = error(Plain(), "first"), error(PDMM(), "first"), error(Plain(), "second")
+    assert len(pooled) == fits
+    assert max(errors) < 1e-6
+    pooled.clear()
+    assert error(Plain(), "second") == errors[2]
+    error(Plain(), "second", rows=2)
+    assert len(pooled) == 2
+
+
 def test_what_the_server_reads_is_the_input_itself() -> None:
     found = seen(Plain(), CuriousServer())
     for i in range(5):
