@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -119,8 +120,10 @@ class _Bus:
         self.boxes: dict[tuple[int, int, str], deque[tuple[int, Any]]] = {}
         self.waiting: dict[int, tuple[int, int, str]] = {}
         self.results: dict[int, Any] = {}
-        self.turns: dict[int, threading.Semaphore] = {}
-        self.back = threading.Semaphore(0)
+        # Held while nobody is to go on: who releases one hands over the turn.
+        self.turns: dict[int, threading.Lock] = {}
+        self.threads: list[threading.Thread] = []
+        self.back = _held()
         self.error: BaseException | None = None
         self.stopped = False
 
@@ -142,20 +145,15 @@ class _Bus:
 
     def run(self, parties: dict[int, Callable[[], Any]]) -> dict[int, Any]:
         """Run all parties to their ends, and return what each returns."""
-        self.turns = {party: threading.Semaphore(0) for party in parties}
-        threads = {
-            party: threading.Thread(target=copy_context().run, args=(self._follow, party, go), daemon=True)
-            for party, go in parties.items()
-        }
-        for thread in threads.values():
-            thread.start()
         try:
             while self.error is None and len(self.results) < len(parties):
                 self._round_of_turns(parties)
         finally:
             self.stopped = True
-            for party, thread in threads.items():
-                self.turns[party].release()
+            for turn in self.turns.values():
+                with suppress(RuntimeError):  # of who was handed the turn when an interrupt came
+                    turn.release()
+            for thread in self.threads:
                 thread.join()
         if self.error is not None:
             raise self.error
@@ -167,8 +165,12 @@ class _Bus:
             waiting = [f"{_name(me)} for '{kind}' from {_name(of)}" for me, of, kind in self.waiting.values()]
             raise SecmixError(f"deadlock: all wait, {'; '.join(waiting)}; send each message that a party waits for")
         for party in ready:
-            self.waiting.pop(party, None)
-            self.turns[party].release()
+            if self.waiting.pop(party, None) is not None:
+                self.turns[party].release()
+            else:
+                self.turns[party], follow = _held(), (self._follow, party, parties[party])
+                self.threads.append(threading.Thread(target=copy_context().run, args=follow, daemon=True))
+                self.threads[-1].start()
             self.back.acquire()
             if self.error is not None:
                 return
@@ -177,10 +179,8 @@ class _Bus:
         return party not in self.waiting or bool(self.boxes[self.waiting[party]])
 
     def _follow(self, party: int, go: Callable[[], Any]) -> None:
-        self.turns[party].acquire()
         try:
-            if not self.stopped:
-                self.results[party] = go()
+            self.results[party] = go()
         except _Stopped:
             return
         except (
@@ -188,6 +188,13 @@ class _Bus:
         ) as error:  # also one that ends a proof; it is raised again in the thread that started the run
             self.error = error
         self.back.release()
+
+
+def _held() -> threading.Lock:
+    """Make a lock that is held; a semaphore that counts to one takes several times as long."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
 
 
 class Wire:
