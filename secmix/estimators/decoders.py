@@ -155,14 +155,13 @@ def linear_prediction(x: Array, y: Array, new: Array) -> Array:
     u, s, vt = u[:, kept], s[kept], vt[kept]
     goal = y - mean_y
     inside = u.T @ goal
-    # Every penalty at once: how it shrinks each direction, (penalties, r); leave-one-out errors, (N, penalties, d).
+    # Every penalty at once: how it shrinks each direction, (penalties, r); leave-one-out errors, (d, penalties, N).
     shrink = s**2 / (s**2 + np.array(_PENALTIES)[:, None] * len(x))
     leverage = 1 / len(x) + shrink @ (u**2).T
-    shape = (len(_PENALTIES), y.shape[1])
-    shrunk = (shrink[:, :, None] * inside).transpose(1, 0, 2).reshape(len(s), math.prod(shape))
-    fitted = (u @ shrunk).reshape(len(x), *shape)
-    left = (goal[:, None] - fitted) / np.maximum(1 - leverage, 1e-6).T[:, :, None]
-    best = int(np.argmin((left**2).mean(axis=(0, 2))))
+    shrunk = (shrink[:, :, None] * inside).transpose(2, 0, 1).reshape(-1, len(s))
+    fitted = (shrunk @ u.T).reshape(y.shape[1], len(_PENALTIES), len(x))
+    missed = ((goal.T[:, None] - fitted) ** 2).sum(axis=0)
+    best = int(np.argmin((missed / np.maximum(1 - leverage, 1e-6) ** 2).mean(axis=1)))
     chosen, weights = _PENALTIES[best], vt.T @ ((shrink[best] / s)[:, None] * inside)
     if chosen == 0:
         # Iterative refinement: the SVD errs by the condition number times what rounding of x alone forces.
