@@ -26,7 +26,7 @@ def numbers_read(
     """
     nodes = sorted(corrupt)
     numbers = np.array(nodes, dtype=np.intp)
-    own = ((block, np.flatnonzero(touching(block, numbers))) for block in call.blocks)
+    own = ((block, np.flatnonzero(touching(block, numbers))) for block in call.blocks if nodes)
     rows = _placed(collect((block, which) for block, which in own if len(which)))
     try:
         observed = _placed(adversary.observe(Transcript(list(call.blocks)), network))

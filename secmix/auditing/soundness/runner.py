@@ -31,10 +31,10 @@ class Runaway(SecmixError):
     """Raised when a call sends many more messages than another did."""
 
 
-class _Watch:
+class Watch:
     """A listener that records the messages of one channel, and notices any other."""
 
-    def __init__(self, channel: Channel, most: int | None) -> None:
+    def __init__(self, channel: Channel, most: int | None = None) -> None:
         self.channel, self.most, self.count = channel, most, 0
         self.log: list[Block] = []
         self.others = False
@@ -77,10 +77,15 @@ def deep_copy(protocol: Any) -> Any:
     return protocol
 
 
-def record_call(run: Callable[[Channel], ArrayLike], channel: Channel, most: int | None = None) -> Call:
-    """Record ``run(channel)``, which returns the results of all nodes; stop it after ``most`` messages, if given."""
+def record_call(
+    run: Callable[[Channel], ArrayLike], channel: Channel, most: int | None = None, *, watch: Watch | None = None
+) -> Call:
+    """Record ``run(channel)``, which returns the results of all nodes; stop it after ``most`` messages, if given.
+
+    A ``watch`` of one's own records in place of the usual one.
+    """
     results: NDArray[Any] = np.empty((0, 0, 0))
-    failure, unrecorded, watch = "", "", _Watch(channel, most)
+    failure, unrecorded, watch = "", "", watch or Watch(channel, most)
     with listening(watch), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         before = set(threading.enumerate())

@@ -21,11 +21,11 @@ from secmix import transcript
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
-from secmix.auditing.soundness.runner import Call, deep_copy, record_call
+from secmix.auditing.soundness.runner import Call, Watch, deep_copy, record_call
 from secmix.auditing.witnesses.instance import ProtocolInstance
 from secmix.kernel.state import Place as Line
 from secmix.kernel.state import here
-from secmix.transcript import Block, Channel, Origin, listening
+from secmix.transcript import Block, Channel, Origin
 
 _LISTENERS = (os.path.dirname(transcript.__file__), __file__)
 _FIT = 12  # calls on one channel, like the iterations of a fit
@@ -87,16 +87,17 @@ class Run:
     special: str = ""  # what is unusual about a node's input; empty if nothing is
 
 
-@dataclass
-class _Recorder:
+class _Recorder(Watch):
     """Records the messages on any channel, and the line of the protocol that sends each kind."""
 
-    blocks: list[Block]
-    lines: dict[str, Line]
+    def __init__(self, channel: Channel, lines: dict[str, Line]) -> None:
+        super().__init__(channel)
+        self.lines = lines
 
     def __call__(self, carrier: Channel, block: Block | None) -> None:
+        self.others |= carrier is not self.channel
         if block is not None:
-            self.blocks.append(replace(block, payload=block.payload.copy()))
+            self.log.append(replace(block, payload=block.payload.copy()))
             if block.kind not in self.lines:
                 self.lines[block.kind] = _line()
 
@@ -152,7 +153,7 @@ class LongUse:
         self, protocol: Any, inputs: Array, coins: np.random.Generator, channel: Channel, arguments: dict[str, Any]
     ) -> Call | None:
         """Make one call, with masks drawn from the given generator; return None if none can be drawn."""
-        network, recorder = self.instance.network, _Recorder([], self.lines)
+        network = self.instance.network
         if "masks" in arguments:
             try:
                 masks = protocol.draw_masks(len(inputs), inputs.shape[2], network, arguments["masks"])
@@ -166,9 +167,8 @@ class LongUse:
             return averages
 
         # Output of hundreds of calls is not shown.
-        with listening(recorder), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            call = record_call(in_use, channel)
-        return replace(call, blocks=tuple(recorder.blocks))
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            return record_call(in_use, channel, watch=_Recorder(channel, self.lines))
 
     def _runs_of(self, call: Call, batch: Run) -> Iterator[Run]:
         """Yield the runs of a call with the numbers that are read; equal origins of any iteration are numbered."""
