@@ -43,7 +43,9 @@ _PACKAGES = {
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value  # next time it is there
+        return value
     if name in _PACKAGES:
         return importlib.import_module(f"secmix.{name}")
     raise AttributeError(f"module 'secmix' has no attribute '{name}'")

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from secmix._base.random import stream
 from secmix.auditing.engine.estimate import planned_runs, too_wide
 from secmix.auditing.evidence.premises import is_exact
-from secmix.auditing.observation.observe import block_size, exact_runs
+from secmix.auditing.observation.memory import block_size, exact_runs
 from secmix.auditing.setup import SumSetup, build_model, build_setup
 from secmix.scenario import Scenario
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -365,3 +366,16 @@ def with_active_adversary(setup: SumSetup, sums: SumProtocol) -> SumProtocol:
     """Return the protocol as it runs with this adversary: an active one changes inputs or outputs."""
     active = AdversaryTraits.of(setup.adversary).active
     return sums if active is None else active(sums)
+
+
+def deep_copy(part: Any) -> Any:
+    """Copy a protocol or an adversary deeply; shallowly if a lock or a file in it cannot be copied, or not at all.
+
+    The check of state finds what a copy shares with the object, like all else that outlives a call.
+    """
+    for how in (copy.deepcopy, copy.copy):
+        try:
+            return how(part)
+        except Exception:  # a copy may raise anything
+            continue
+    return part

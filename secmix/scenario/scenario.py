@@ -101,7 +101,7 @@ class Scenario(Strict):
         for values in itertools.product(*self.sweep.values()):
             chosen = dict(zip(self.sweep, values, strict=True))
             content = base
-            # WholeNumber tables first: a setting swept beside its table would else be lost under the table's own.
+            # Tables first: a setting swept beside its table would else be lost under the table's own.
             for path in sorted(chosen, key=lambda path: path.count(".")):
                 content = _replaced(content, path.split("."), chosen[path])
             others = [

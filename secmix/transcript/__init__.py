@@ -5,7 +5,7 @@ from secmix.transcript.messages import SERVER, Block, Line, Transcript, at_most,
 from secmix.transcript.outlets import watched
 from secmix.transcript.payload import as_it_passes, passed_on
 from secmix.transcript.sealed import SEALED, WITHOUT_KEY, Holders, Sealed
-from secmix.transcript.view import Origin, View, collect
+from secmix.transcript.view import Lines, Origin, View, collect, joined_lines, lines_of
 
 __all__ = [
     "SEALED",
@@ -15,6 +15,7 @@ __all__ = [
     "Channel",
     "Holders",
     "Line",
+    "Lines",
     "Origin",
     "Sealed",
     "Transcript",
@@ -22,6 +23,8 @@ __all__ = [
     "as_it_passes",
     "at_most",
     "collect",
+    "joined_lines",
+    "lines_of",
     "listening",
     "passed_on",
     "touching",

@@ -1,4 +1,4 @@
-"""View: the rows of a transcript that one adversary reads."""
+"""View: the rows of a transcript that one adversary reads, and the lines of a network that they came over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from secmix._base.checks import Array, Ints
-from secmix.transcript.messages import SERVER, Block, Line
+from secmix.transcript.messages import SERVER, Block, Line, Transcript
+
+Pair = tuple[int, int]
+"""Two ends, the smaller number first; a server is −1."""
 
 
 class Origin(NamedTuple):
@@ -100,3 +103,39 @@ def _by_content(contents: Ints, senders: Ints, receivers: Ints) -> list[tuple[in
     ):
         ends.setdefault(content, (sender, set()))[1].add(receiver)
     return [(content, sender, tuple(sorted(to))) for content, (sender, to) in ends.items()]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of one or several runs."""
+
+    used: frozenset[Pair] = frozenset()  # (a, b): lines that carry messages
+    # (a, b): lines with at least one message that the adversary reads, including encrypted lines that end
+    # at its nodes
+    read: frozenset[Pair] = frozenset()
+
+
+def lines_of(transcript: Transcript, view: View) -> Lines:
+    """List the lines of a transcript, and those of which ``view`` has messages."""
+    # Rounds repeat senders and receivers.
+    blocks = {(b.sender.tobytes(), b.receiver.tobytes()): b for b in transcript if b.line != "held"}
+    used = {
+        _ordered(*ends)
+        for block in blocks.values()
+        for ends in zip(block.sender.tolist(), block.receiver.tolist(), strict=True)
+    }
+    ends = {(origin.sender, origin.receivers) for origin in view.origins if origin.line != "held"}
+    read = {_ordered(sender, receiver) for sender, receivers in ends for receiver in receivers}
+    # A content that several nodes sent is in the view once, under the first sender.
+    return Lines(frozenset(used), frozenset(read & used))
+
+
+def joined_lines(lines: Iterable[Lines]) -> Lines:
+    """Merge the used lines, and the read lines, of several runs."""
+    parts = list(lines)
+    used = frozenset().union(*(part.used for part in parts))
+    return Lines(used, frozenset().union(*(part.read for part in parts)))
+
+
+def _ordered(a: int, b: int) -> Pair:
+    return min(a, b), max(a, b)

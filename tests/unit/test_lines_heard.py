@@ -12,12 +12,11 @@ import pytest
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.observation.observation import Lines, lines_of
 from secmix.auditing.report import Cell
 from secmix.protocols import PDMM, Plain, SecureSum
 from secmix.reporting import words
 from secmix.reporting.figures.network import network_alt, network_figure, spots
-from secmix.transcript import SERVER
+from secmix.transcript import SERVER, Lines, lines_of
 
 CYCLE = [(0, 1), (0, 3), (1, 2), (2, 3)]
 SPOKES = [(SERVER, i) for i in range(4)]

@@ -13,7 +13,8 @@ from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestBut
 from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.invertible_sums import _groups
-from secmix.auditing.observation.observe import SumObservation, block_size, observe, seeds_of
+from secmix.auditing.observation.memory import block_size
+from secmix.auditing.observation.observe import SumObservation, observe, seeds_of
 from secmix.auditing.observation.reading import _UNIT, _linear_error
 from secmix.auditing.setup import PreparedData, SumSetup, build_setup
 from secmix.errors import SecmixError

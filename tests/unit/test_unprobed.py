@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 import secmix
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.auditing.cells import observed
-from secmix.auditing.observation.weighing import too_large_to_probe
+from secmix.auditing.observation.memory import too_large_to_probe
 from secmix.auditing.setup import SumSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.protocols import PDMM, SecureAggregation, SumProtocol

@@ -21,8 +21,7 @@ from secmix.auditing.evidence.premises import solved_together
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Cell, Outcome, Trial, Verdict
 from secmix.auditing.robustness.theorems import withstood
-from secmix.auditing.setup import ReadyParts, SumSetup
-from secmix.auditing.soundness import deep_copy
+from secmix.auditing.setup import ReadyParts, SumSetup, deep_copy
 from secmix.errors import SecmixError, brief
 from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
 from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words

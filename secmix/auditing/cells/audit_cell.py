@@ -16,7 +16,7 @@ from secmix.auditing import decide
 from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import recommended, tried
 from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
-from secmix.auditing.cells.fields import cell_fields, checked, corrupt_nodes, explained, not_measured, sentence
+from secmix.auditing.cells.fields import cell_fields, check_fields, corrupt_nodes, explained, not_measured, sentence
 from secmix.auditing.cells.groups import gather, notes_on_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable, stated
@@ -126,6 +126,7 @@ def _judged_cell(
     covers = iterations_in_words(proof_of(case))
     content = Cell(
         **cell_fields(case.cell, case.setup, reproduce),
+        **check_fields(checks),
         is_collaboration=sums is None,
         verdict=verdict,
         sentence=sentence(verdict, privacy.nodes, beside.robustness, covers, beside.claim, public=_public(case))
@@ -145,8 +146,6 @@ def _judged_cell(
         trials=beside.trials,
         notes=[*notes(case), *notes_on_groups(case), *_skipped(gathered), *_missed(case, gathered)],
         unmeasured=list(case.unmeasured),
-        checks=checked(checks),
-        assumptions=checks.assumptions,
         proof=stated(case),
         covers=covers,
     )

@@ -76,9 +76,9 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
     }
 
 
-def checked(checks: Soundness) -> list[Checked]:
-    """Return the checks as plain values."""
-    return [
+def check_fields(checks: Soundness) -> dict[str, Any]:
+    """Return the checks as plain values, and what the verdict assumes after them, in at most five lines."""
+    plain = [
         Checked(
             name=check.name,
             outcome=check.outcome,
@@ -87,6 +87,10 @@ def checked(checks: Soundness) -> list[Checked]:
         )
         for check in checks.checks
     ]
+    return {
+        "checks": plain,
+        "assumptions": [check.assumes for check in checks.checks if check.assumes and not check.failed][:5],
+    }
 
 
 def corrupt_nodes(setup: Setup) -> list[NodeSummary]:

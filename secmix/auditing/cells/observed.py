@@ -13,10 +13,10 @@ from secmix.auditing import soundness
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.observation.collaborations import observe_collaboration
+from secmix.auditing.observation.memory import TooLong, too_large_to_probe
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe, seeds_of
-from secmix.auditing.observation.weighing import TooLong, too_large_to_probe
 from secmix.auditing.proof import as_proved, proof_of, with_proof_of, without_proof
-from secmix.auditing.setup import CollaborationSetup, SumSetup
+from secmix.auditing.setup import CollaborationSetup, SumSetup, deep_copy
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.linear_masks import with_linear_masks
@@ -44,7 +44,7 @@ def observed(
     """
     setup = setup if isinstance(setup, CollaborationSetup) else _with_linear_masks(cell, setup)
     # As they were before any run.
-    built, asked = soundness.deep_copy(setup.protocol), soundness.deep_copy(setup.adversary)
+    built, asked = deep_copy(setup.protocol), deep_copy(setup.adversary)
     case, checks = _observed(cell, setup, seeds, built, asked, look)
     if setup.adversary.corrupt_nodes(setup.network) != setup.corrupt:
         case = replace(
@@ -56,7 +56,7 @@ def observed(
 def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> CellContext:
     """Return all runs of ``cell``, of which nothing is proved: for asking whether a node is revealed."""
     setup = _with_linear_masks(cell, setup)
-    built = soundness.deep_copy(setup.protocol)
+    built = deep_copy(setup.protocol)
     seen = observe(cell, setup, seeds, exact=is_exact(cell, setup))
     return without_proof(
         CellContext(cell, setup, replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread]), built=built)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from secmix.auditing.evidence.interface import installed
 from secmix.auditing.evidence.premises import is_exact
-from secmix.auditing.observation.weighing import room_for_messages
+from secmix.auditing.observation.memory import room_for_messages
 from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.errors import DataError

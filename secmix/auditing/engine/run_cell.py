@@ -20,12 +20,11 @@ from secmix.auditing.cells.steps import LATE, CellResult, Notify, Word, place_of
 from secmix.auditing.engine.estimate import SHOWN_BY_FEW, CostEstimate, check_memory, estimate, planned_runs, too_wide
 from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.exposure.policy import with_coalitions
-from secmix.auditing.observation import collaborations, observe
+from secmix.auditing.observation import collaborations
+from secmix.auditing.observation.memory import TooLong, too_large_to_probe, trial_run
 from secmix.auditing.observation.observe import seeds_of
-from secmix.auditing.observation.weighing import TooLong, too_large_to_probe
 from secmix.auditing.report import Cell
-from secmix.auditing.setup import CollaborationSetup, PreparedData, ReadyParts, SumSetup, build_setup
-from secmix.auditing.soundness import deep_copy
+from secmix.auditing.setup import CollaborationSetup, PreparedData, ReadyParts, SumSetup, build_setup, deep_copy
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 from secmix.transcript import at_most, unrelated
@@ -183,7 +182,7 @@ def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
             collaborations.block_size(cell, setup)
         return 0
     unprobed = too_large_to_probe(cell, setup, exact=is_exact(cell, setup))
-    return observe.trial_run(cell, replace(setup, unprobed=unprobed))[1]
+    return trial_run(cell, replace(setup, unprobed=unprobed))[1]
 
 
 def _new(ready_parts: ReadyParts | None) -> ReadyParts | None:

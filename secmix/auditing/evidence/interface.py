@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Literal
 
 from secmix._base import plugins
-from secmix.auditing.observation.observation import Observation
+from secmix.auditing.observation.observe import Observation
 from secmix.auditing.report import Finding, LeakageCurve, Picture
 from secmix.auditing.setup import Setup, SumSetup
 from secmix.errors import ScenarioError

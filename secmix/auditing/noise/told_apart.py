@@ -12,8 +12,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.collaborations.unusual_rows import FAR
-from secmix.auditing.soundness.runner import deep_copy
 from secmix.errors import SecmixError
 from secmix.privacy import LowerBound, epsilon_lower_bound_of
 from secmix.privacy.protocol_runs import mechanism_of, outputs_on

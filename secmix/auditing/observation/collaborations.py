@@ -15,8 +15,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.observation.observation import Lines, Observation, joined, lines_of
-from secmix.auditing.observation.observe import Seeds, fitting, sampled_rows
+from secmix.auditing.observation.memory import fitting
+from secmix.auditing.observation.observe import Observation, Seeds, sampled_rows
 from secmix.auditing.setup import CollaborationSetup
 from secmix.auditing.soundness.adversary_observer import AdversaryObserver, Frame
 from secmix.auditing.soundness.runner import Call
@@ -24,7 +24,7 @@ from secmix.errors import SecmixError
 from secmix.protocols.collaboration import BYTES, RunsDiffer
 from secmix.protocols.released import Released
 from secmix.scenario import Scenario
-from secmix.transcript import Channel, Origin, Transcript, View
+from secmix.transcript import Channel, Lines, Origin, Transcript, View, joined_lines, lines_of
 
 COLUMNS = 60
 """Most numbers of a node's messages in one iteration that decoders get."""
@@ -137,7 +137,7 @@ def observe_collaboration(cell: Scenario, setup: CollaborationSetup, seeds: Seed
             f"{few} of {cell.runs} runs are in groups of fewer than {ENOUGH} runs with equal metadata: too few to fit "
             "decoders on"
         )
-    lines = joined(group.lines for group in ordered)
+    lines = joined_lines(group.lines for group in ordered)
     return replace(ordered[0], others=tuple(ordered[1:]), few_alike=few_alike, lines=lines)
 
 
@@ -199,7 +199,7 @@ def _joined(pieces: list[_Piece], setup: CollaborationSetup) -> CollaborationObs
         ],
         runs=sum(piece.runs for piece in pieces),
         metadata=first.metadata,
-        lines=joined(piece.lines for piece in pieces),
+        lines=joined_lines(piece.lines for piece in pieces),
     )
 
 

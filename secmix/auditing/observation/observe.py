@@ -18,7 +18,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
 from secmix.auditing.observation.invertible_sums import InvertibleSums, known_sums
-from secmix.auditing.observation.observation import Observation, joined, lines_of
+from secmix.auditing.observation.memory import ENOUGH, block_size, exact_runs
 from secmix.auditing.observation.reading import (
     ProbeCache,
     ProbeMismatch,
@@ -29,10 +29,8 @@ from secmix.auditing.observation.reading import (
     nothing_read,
     read,
 )
-from secmix.auditing.observation.weighing import TooLong, room_for_messages
-from secmix.auditing.setup import Setup, SumSetup, build_model, with_active_adversary
+from secmix.auditing.setup import Setup, SumSetup, build_model, deep_copy, with_active_adversary
 from secmix.auditing.soundness.linear_masks import independent
-from secmix.auditing.soundness.runner import deep_copy
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import unmet_independence, unmet_shape
@@ -41,18 +39,32 @@ from secmix.protocols import EMRun, Plain
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.scenario.resolve import in_table
-from secmix.transcript import Channel, Transcript, View, listening
+from secmix.transcript import Channel, Lines, View, joined_lines, lines_of, listening
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 """Seeds of the data (the same in all cells of an audit), and of the protocol."""
 
 RATIOS, DIFFERENCES = "ratios of one iteration", "ratios of differences between iterations"
 """Ways to compute a row from known statistics."""
-_ENOUGH = 30  # least number of runs for a check of masks
-_EXACT_BLOCKS = 8  # of messages that fill the memory; each may take seconds, and exact evidence is read off the first
 _MOST_POOLED = 16  # blocks of runs whose pooled fits are kept: the cells of a report run on the same rows in turn
 _POOLED: dict[bytes, Array] = {}
-_TOGETHER = 4 * 10**6  # summed numbers of a block: its mixtures and messages take some fifteen times as much
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Observation of a cell's runs by its adversary."""
+
+    rows: dict[int, Array]  # node -> (runs, d): the first row of each node asked about: the usual target
+    # node -> iteration -> (runs, p): what the adversary computes from its view, for each of these nodes
+    features: dict[int, dict[int, Array]]
+    unmet_premises: list[str]  # reasons why more may be known about every node than findings show
+    # lines that carry messages, and lines on which the adversary reads any
+    lines: Lines = field(default_factory=Lines, kw_only=True)
+
+    @property
+    def reads_low(self) -> str | None:
+        """Why the features are less than the adversary reads; None if they are not."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,8 @@ class SumObservation(Observation):
     """The runs of a protocol that sums."""
 
     inputs: dict[int, Array]  # iteration -> (n, runs, m): inputs of the sums
-    sums: list[InvertibleSums]  # sums over two or more honest nodes, from the first block: the input of inversion
+    # sums over two or more honest nodes, from the first block: the input of inversion; empty if that is not asked for
+    sums: list[InvertibleSums]
     # node -> name -> (runs, d): the node's row, if it has only one, computed from the ratios of its
     # statistics, in different ways
     guesses: dict[int, dict[str, Array]]
@@ -169,62 +182,6 @@ def sampled_rows(
         yield setup.sample_rows(runs, np.random.default_rng(data_seed)), run_seed
 
 
-def exact_runs(size: int) -> int:
-    """Return how many runs in blocks of ``size`` check what exact evidence presumes of masks, however long they take.
-
-    Examples
-    --------
-    >>> exact_runs(500), exact_runs(20), exact_runs(3)
-    (4000, 160, 102)
-    """
-    return size * max(_EXACT_BLOCKS, -(-FEWEST_RUNS // size))
-
-
-def block_size(cell: Scenario, setup: SumSetup) -> int:
-    """Compute the runs of a block, as :func:`trial_run`."""
-    return trial_run(cell, setup)[0]
-
-
-def trial_run(cell: Scenario, setup: SumSetup) -> tuple[int, int]:
-    """Return the runs of a block, and the messages of one iteration, from one run of the first iteration.
-
-    The run depends on the scenario alone. It also checks, before any work is done, that the parts fit together.
-    """
-    probed = Probed(setup.protocol, probing=not setup.unprobed)
-    rng = stream(cell.seed, "trial run")
-    trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    rows_by_node = setup.sample_rows(1, rng)
-    run = build_model(trial, setup, with_active_adversary(setup, probed)).run(
-        rows_by_node, network=setup.network, rng=rng
-    )
-    setup.adversary.observe(run.transcript, setup.network)
-    iterations = cell.model.iterations + len(run.transcript.iterations) - 1
-    numbers = iterations * max(int(inputs[0].size) for inputs, _ in probed.recorded)
-    messages = sum(len(block.sender) for block in run.transcript if block.line != "held")
-    limit = room_for_messages(cell, setup)
-    return min(fitting(cell, run.transcript, 1, iterations, limit=limit), max(_TOGETHER // numbers, _ENOUGH)), messages
-
-
-def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1, *, limit: float | None = None) -> int:
-    """Compute how many runs' messages, ``times`` over, fit into ``limit`` MiB; ``transcript`` is of ``real`` runs.
-
-    The limit is ``message_limit``, where none is given.
-    """
-    limit = cell.message_limit if limit is None else limit
-    if not transcript.iterations:
-        raise SecmixError("the protocol sent no message through its channel; send every message with channel.send")
-    per_run = times * sum(b.payload.nbytes / b.runs for b in transcript)
-    units = max(b.runs for b in transcript) - real
-    room = int(limit * 2**20 / per_run) - units
-    if room < 1:
-        raise TooLong(
-            f"the messages of a single run take {per_run * (1 + units) / 2**20:.1f} MiB, where memory_limit = "
-            f"{cell.memory_limit} leaves {limit:.1f} for them; raise memory_limit, or use fewer nodes, "
-            "columns (features), iterations or components, or a larger tol"
-        )
-    return min(room, 500, cell.runs)
-
-
 def _block(
     cell: Scenario,
     setup: SumSetup,
@@ -300,7 +257,7 @@ def _block(
     unread: list[str] = []
     if wide := setup.too_wide:
         unmet_premises.append(wide)
-    elif first and runs < _ENOUGH:
+    elif first and runs < ENOUGH:
         more = _masks_of_more_runs(cell, setup, averagings.values())
         unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more])
     # Runs without probes have the message schedule of runs with probes. Of few runs nothing is cleared.
@@ -328,8 +285,9 @@ def _block(
         mask_shape=unmet_shape(drawn, modulus, grid, given=[masks for _, masks in averagings.values()]),
         unread=unread,
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in averagings.items()},
-        # Only inversion asks for them, and that is no exact evidence; they hold on to mixtures.
-        sums=known_sums(setup, rows_by_node, run, readings, estimates, averagings) if first and not wide else [],
+        sums=known_sums(setup, rows_by_node, run, readings, estimates, averagings)
+        if first and not wide and "inversion" in cell.measure.evidence
+        else [],
         guesses=guesses,
         readings=readings,
         others=[],
@@ -343,7 +301,7 @@ def _masks_of_more_runs(cell: Scenario, setup: SumSetup, averagings: Iterable[tu
     """Draw masks (runs, k, m) of enough runs to check them, of each length of vectors that a few runs have summed."""
     protocol, rng = deep_copy(setup.protocol), stream(cell.seed, "masks of more runs")
     lengths = dict.fromkeys(inputs.shape[2] for inputs, masks in averagings if masks.size)
-    return [protocol.draw_masks(_ENOUGH, m, setup.network, rng) for m in lengths]
+    return [protocol.draw_masks(ENOUGH, m, setup.network, rng) for m in lengths]
 
 
 def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:
@@ -409,6 +367,6 @@ def _joined(blocks: list[SumObservation]) -> SumObservation:
         unmet_premises=list(dict.fromkeys(doubt for block in blocks for doubt in block.unmet_premises)),
         mask_shape=list(dict.fromkeys(doubt for block in blocks for doubt in block.mask_shape)),
         unread=list(dict.fromkeys(doubt for block in blocks for doubt in block.unread)),
-        lines=joined(block.lines for block in blocks),
+        lines=joined_lines(block.lines for block in blocks),
         output_error=max(block.output_error for block in blocks),
     )

@@ -19,10 +19,9 @@ import numpy as np
 from secmix._base.checks import Array, Ints
 from secmix._base.random import stream
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, level_shares
-from secmix.auditing.observation.observe import fitting
+from secmix.auditing.observation.memory import fitting
 from secmix.auditing.report import Finding
-from secmix.auditing.setup import CollaborationSetup, Setup
-from secmix.auditing.soundness.runner import deep_copy
+from secmix.auditing.setup import CollaborationSetup, Setup, deep_copy
 from secmix.data import sample_rows
 from secmix.errors import SecmixError
 from secmix.estimators.membership import RATE, Membership, least_runs, membership

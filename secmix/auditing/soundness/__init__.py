@@ -7,6 +7,5 @@ linear function of inputs and masks. The checks here search for anything else; a
 from secmix.auditing.soundness.collaborations.checks import examine_collaboration
 from secmix.auditing.soundness.linear_masks import with_linear_masks
 from secmix.auditing.soundness.result import Check, Counterexample, Soundness
-from secmix.auditing.soundness.runner import deep_copy
 
-__all__ = ["Check", "Counterexample", "Soundness", "deep_copy", "examine_collaboration", "with_linear_masks"]
+__all__ = ["Check", "Counterexample", "Soundness", "examine_collaboration", "with_linear_masks"]

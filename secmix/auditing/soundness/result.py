@@ -65,11 +65,6 @@ class Soundness:
         """Number of calls of the protocol."""
         return sum(check.calls for check in self.checks)
 
-    @property
-    def assumptions(self) -> list[str]:
-        """Assumptions of the verdict after these checks, in at most five lines."""
-        return [check.assumes for check in self.checks if check.assumes and not check.failed][:5]
-
 
 BLIND = Check(
     "metadata",

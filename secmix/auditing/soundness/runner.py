@@ -6,7 +6,6 @@ messages, or with the kind of its exception.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import threading
 import warnings
@@ -62,19 +61,6 @@ class Call:
     def messages(self) -> int:
         """Number of messages that were sent or held."""
         return sum(len(block.sender) for block in self.blocks)
-
-
-def deep_copy(protocol: Any) -> Any:
-    """Copy ``protocol`` deeply; shallowly if parts of it (a lock, a file) cannot be copied, or not at all.
-
-    The check of state finds what a copy shares with the object, like all else that outlives a call.
-    """
-    for how in (copy.deepcopy, copy.copy):
-        try:
-            return how(protocol)
-        except Exception:  # a copy may raise anything
-            continue
-    return protocol
 
 
 def record_call(

@@ -25,13 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.random import stream
-from secmix.auditing import soundness
 from secmix.auditing.evidence.decoding import MOST
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.proof import proof_of, traced, unproved
 from secmix.auditing.report import Finding
-from secmix.auditing.setup import SumSetup
+from secmix.auditing.setup import SumSetup, deep_copy
 from secmix.auditing.soundness.numbers_read import Place
 from secmix.auditing.witnesses.affine import moduli
 from secmix.auditing.witnesses.calls.long_use import in_long_use
@@ -96,7 +95,7 @@ def _decoders(case: CellContext, missed: list[str]) -> Iterator[Callable[[], lis
     setup, reasons = case.setup, _reasons(case)
     later = [t for t in case.observation.iterations if t >= 0] or case.observation.iterations
     inputs = {t: case.observation.inputs[t] for t in sorted({later[0], later[-1]})}
-    built = soundness.deep_copy(case.built if case.built is not None else setup.protocol)
+    built = deep_copy(case.built if case.built is not None else setup.protocol)
     instance = ProtocolInstance(built, setup.network, setup.adversary, case.cell.seed)
     reading = DirectReading(case, instance, inputs, _steps(case, inputs[later[0]].shape[2]), reasons)
     if not reading.nodes:
@@ -170,7 +169,7 @@ def _steps(case: CellContext, m: int) -> list[float]:
     steps = [] if proof is None else moduli(proof)
     rng = stream(case.cell.seed, "soundness", "steps of masks")
     try:
-        masks = np.asarray(soundness.deep_copy(case.setup.protocol).draw_masks(60, m, case.setup.network, rng))
+        masks = np.asarray(deep_copy(case.setup.protocol).draw_masks(60, m, case.setup.network, rng))
     except Exception:  # the protocol's code may raise anything: its masks are then unknown
         return steps
     words = masks.dtype.kind in "iu"

@@ -24,8 +24,8 @@ from secmix.auditing.noise.replays.played_calls import (
     other_release,
 )
 from secmix.auditing.noise.replays.reach import Reach, reach_of
-from secmix.auditing.setup import CollaborationSetup
-from secmix.auditing.soundness.runner import deep_copy, same_bits
+from secmix.auditing.setup import CollaborationSetup, deep_copy
+from secmix.auditing.soundness.runner import same_bits
 from secmix.privacy.ledger import Release
 from secmix.scenario import PrivacyTerms
 from secmix.scenario.claim_spec import Relation, Unit

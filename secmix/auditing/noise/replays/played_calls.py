@@ -12,7 +12,8 @@ from secmix._base.checks import Array
 from secmix._base.random import sequence
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.replays.kept_draws import root_with_other_noise
-from secmix.auditing.soundness.runner import ALLOWED, Call, deep_copy, frame_of, record_call, same_bits
+from secmix.auditing.setup import deep_copy
+from secmix.auditing.soundness.runner import ALLOWED, Call, frame_of, record_call, same_bits
 from secmix.network import Network
 from secmix.privacy.ledger import Ledger, Noise, Release, noting
 from secmix.scenario.claim_spec import Unit

@@ -30,8 +30,7 @@ from secmix.auditing.noise.replays.played_calls import (
     title,
 )
 from secmix.auditing.noise.replays.reach import Reach, reach_of
-from secmix.auditing.setup import CollaborationSetup
-from secmix.auditing.soundness.runner import deep_copy
+from secmix.auditing.setup import CollaborationSetup, deep_copy
 from secmix.privacy.ledger import Release
 from secmix.scenario import PrivacyTerms
 from secmix.scenario.claim_spec import Relation

@@ -14,6 +14,7 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.adversary_observer import (
     CHANGED,
     AdversaryObserver,
@@ -23,7 +24,7 @@ from secmix.auditing.soundness.adversary_observer import (
 )
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
 from secmix.auditing.soundness.result import Counterexample
-from secmix.auditing.soundness.runner import ALLOWED, Call, deep_copy, record_call, same_bits, same_blocks
+from secmix.auditing.soundness.runner import ALLOWED, Call, record_call, same_bits, same_blocks
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel, Origin, Transcript
 

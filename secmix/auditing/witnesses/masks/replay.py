@@ -14,7 +14,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
-from secmix.auditing.soundness.runner import deep_copy
+from secmix.auditing.setup import deep_copy
 from secmix.kernel.state import Place, is_protocol
 from secmix.kernel.trace import RESULT, Fit
 from secmix.network import Network

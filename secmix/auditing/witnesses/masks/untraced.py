@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.report import Finding
+from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
-from secmix.auditing.soundness.runner import deep_copy, record_call
+from secmix.auditing.soundness.runner import record_call
 from secmix.auditing.witnesses.affine import WORDS, AffineReading, DirectDecoding, centred, decode_directly
 from secmix.auditing.witnesses.direct_reading import DirectReading
 from secmix.auditing.witnesses.finding import in_all_runs

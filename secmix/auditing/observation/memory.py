@@ -1,0 +1,119 @@
+"""How many runs' messages fit into memory at a time, and whether the probes of one run do: by a trial run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from secmix._base.random import stream
+from secmix.auditing.setup import SumSetup, build_model, deep_copy, with_active_adversary
+from secmix.errors import SecmixError
+from secmix.estimators.exact.linear import Probed
+from secmix.protocols.interfaces import SumTraits
+from secmix.scenario import FEWEST_RUNS, Scenario
+from secmix.transcript import Transcript, at_most
+
+ENOUGH = 30  # least number of runs for a check of masks
+_OF_FEW_RUNS = 1 / 4  # of the memory: what runs leave behind them is then smaller than their messages
+_EXACT_BLOCKS = 8  # of messages that fill the memory; each may take seconds, and exact evidence is read off the first
+_TOGETHER = 4 * 10**6  # summed numbers of a block: its mixtures and messages take some fifteen times as much
+
+
+class TooLong(SecmixError):
+    """Raised where the messages of a single run take more memory than there is for them.
+
+    ``unproved`` says why a proof did not take the place of their probes, where one was tried.
+    """
+
+    def __init__(self, message: str, unproved: str = "") -> None:
+        super().__init__(message)
+        self.unproved = unproved
+
+
+def room_for_messages(cell: Scenario, setup: SumSetup) -> float:
+    """Return the MiB of ``memory_limit`` that messages may take: more of it where only a few runs are made."""
+    return _OF_FEW_RUNS * cell.memory_limit if setup.too_wide else cell.message_limit
+
+
+def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
+    """Say why messages are not probed: the probes of one run would not fit into ``memory_limit``; "" if they do.
+
+    A copy runs the first iteration once, without probes, which may outnumber runs by thousands. What messages are made
+    of is then known from a proof alone; of real masks that bounds what their size leaves visible, which ``exact``
+    evidence can say. Raises TooLong if one run does not fit even without probes, or other evidence needs probes.
+    """
+    setup = replace(setup, protocol=deep_copy(setup.protocol), adversary=deep_copy(setup.adversary))
+    rng = stream(cell.seed, "trial run")
+    d = setup.rows.shape[1]
+    entries = cell.model.components * (1 + d + d * (d + 1) // 2)
+    masks = np.shape(setup.protocol.draw_masks(1, entries, setup.network, rng))
+    probes = -(-(setup.network.n + (masks[1] if len(masks) == 3 else 0)) // entries)
+    allowed = room_for_messages(cell, setup)
+    limit = allowed * 2**20
+    sizes = f"the {allowed:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
+    remedy = "raise it, or use fewer nodes or components, or a larger tol"
+    trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
+    of_residues = SumTraits.of(setup.protocol).modulus is not None
+    message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
+    sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
+    with at_most(limit if of_residues else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
+        run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
+    fit = sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
+    return "" if fit else f"{message}: they are not read as linear functions of masks"
+
+
+def block_size(cell: Scenario, setup: SumSetup) -> int:
+    """Compute the runs of a block, as :func:`trial_run`."""
+    return trial_run(cell, setup)[0]
+
+
+def trial_run(cell: Scenario, setup: SumSetup) -> tuple[int, int]:
+    """Return the runs of a block, and the messages of one iteration, from one run of the first iteration.
+
+    The run depends on the scenario alone. It also checks, before any work is done, that the parts fit together.
+    """
+    probed = Probed(setup.protocol, probing=not setup.unprobed)
+    rng = stream(cell.seed, "trial run")
+    trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
+    rows_by_node = setup.sample_rows(1, rng)
+    run = build_model(trial, setup, with_active_adversary(setup, probed)).run(
+        rows_by_node, network=setup.network, rng=rng
+    )
+    setup.adversary.observe(run.transcript, setup.network)
+    iterations = cell.model.iterations + len(run.transcript.iterations) - 1
+    numbers = iterations * max(int(inputs[0].size) for inputs, _ in probed.recorded)
+    messages = sum(len(block.sender) for block in run.transcript if block.line != "held")
+    limit = room_for_messages(cell, setup)
+    return min(fitting(cell, run.transcript, 1, iterations, limit=limit), max(_TOGETHER // numbers, ENOUGH)), messages
+
+
+def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1, *, limit: float | None = None) -> int:
+    """Compute how many runs' messages, ``times`` over, fit into ``limit`` MiB; ``transcript`` is of ``real`` runs.
+
+    The limit is ``message_limit``, where none is given.
+    """
+    limit = cell.message_limit if limit is None else limit
+    if not transcript.iterations:
+        raise SecmixError("the protocol sent no message through its channel; send every message with channel.send")
+    per_run = times * sum(b.payload.nbytes / b.runs for b in transcript)
+    units = max(b.runs for b in transcript) - real
+    room = int(limit * 2**20 / per_run) - units
+    if room < 1:
+        raise TooLong(
+            f"the messages of a single run take {per_run * (1 + units) / 2**20:.1f} MiB, where memory_limit = "
+            f"{cell.memory_limit} leaves {limit:.1f} for them; raise memory_limit, or use fewer nodes, "
+            "columns (features), iterations or components, or a larger tol"
+        )
+    return min(room, 500, cell.runs)
+
+
+def exact_runs(size: int) -> int:
+    """Return how many runs in blocks of ``size`` check what exact evidence presumes of masks, however long they take.
+
+    Examples
+    --------
+    >>> exact_runs(500), exact_runs(20), exact_runs(3)
+    (4000, 160, 102)
+    """
+    return size * max(_EXACT_BLOCKS, -(-FEWEST_RUNS // size))
