@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix.errors import DataError
-from secmix.estimators.ksg_estimator.checks import DETERMINED
+from secmix.estimators.ksg_estimator.premises import DETERMINED
 from secmix.estimators.samples import Floats
 
 

@@ -43,13 +43,13 @@ class Safeguard:
     Attributes
     ----------
     file : str
-        Where it stands, below secmix/estimators/ksg.
+        Where it stands, below secmix/estimators/ksg_estimator.
     words : tuple of str
         What its doubts say; empty where it has none.
     off : function
         Switches it off as long as what it returns is open.
     widens : bool
-        Whether the interval of a number that is vouched for hangs on it, or whether it excuses a doubt.
+        Whether the interval of a number that is vouched for depends on it, or whether it excuses a doubt.
     """
 
     file: str
@@ -95,7 +95,7 @@ SAFEGUARDS: dict[str, Safeguard] = {
     "growth with the rows": _dropped("levels.py", "still growing"),
     "rows too few to see growth": _dropped("levels.py", "too few to tell a settled"),
     "the way still to go": Safeguard("levels.py", (), _nothing(Levels, "interval", property(_still)), True),
-    "planted information": _dropped("checks.py", "planted in data"),
+    "planted information": _dropped("premises.py", "planted in data"),
     "the ceiling of distinct rows": _dropped("premises.py", "distinct rows of x cannot exceed"),
     "growth that fades": Safeguard("fading.py", (), _nothing(_information, "steps", lambda *_: None), True),
     "lengths": _dropped("invariance.py", "the lengths of x and y alone"),

@@ -1,4 +1,7 @@
-"""What a reader must know before relying on a nearest-neighbour estimate, in words."""
+"""What a reader must know before relying on a nearest-neighbour estimate: determinism, too many dimensions, few rows.
+
+The columns of samples are standardised; how the estimate is computed is a function ``read(x, y, z) -> nats``.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from secmix.estimators.ksg_estimator.checks import PLANTED, determined_directions, planted
 from secmix.estimators.ksg_estimator.fading import NeighbourSteps
 from secmix.estimators.ksg_estimator.levels import Levels, Read
 from secmix.estimators.samples import Floats, Samples
 
+DETERMINED = 1e-6  # relative held-out residual below which a target counts as a function of the view
+_PLANTED = 0.5  # nats
 _READS_LOW = 0.8  # share of what was planted below which the estimator reads low
 _FEW_DIMENSIONS = 4  # up to which it sees what there is
 _NEAR_CEILING = 0.75  # share of the entropy of the rows of x, the most it can show, that counts as near
@@ -19,7 +23,7 @@ _NEAR_CEILING = 0.75  # share of the entropy of the rows of x, the most it can s
 
 def determined(samples: Samples, nats: float, rng: np.random.Generator) -> list[str]:
     """Say whether some combination of x is a linear function of y, in one note or none."""
-    count, among = determined_directions(samples, rng)
+    count, among = _determined_directions(samples, rng)
     if not count:
         return []
     what = "x is" if count == among else f"{count} of {among} combinations of x are"
@@ -49,9 +53,9 @@ def unmet_premises(
     elif parts.blind:
         unmet.append(f"{n} rows are too few to tell a settled estimate from one that follows N")
     if x.shape[1] + features > _FEW_DIMENSIONS:
-        nats_read = planted(read, samples, rng)
-        if nats_read < _READS_LOW * PLANTED:
-            unmet.append(f"of {PLANTED} nats planted in data of this shape KSG finds {max(nats_read, 0.0):.2g}")
+        nats_read = _planted(read, samples, rng)
+        if nats_read < _READS_LOW * _PLANTED:
+            unmet.append(f"of {_PLANTED} nats planted in data of this shape KSG finds {max(nats_read, 0.0):.2g}")
     times = _repetitions(x)
     ceiling = math.log(n) - float(times @ np.log(times)) / n
     if nats > _NEAR_CEILING * ceiling:
@@ -65,3 +69,50 @@ def _repetitions(array: Floats) -> NDArray[np.int64]:
         if len(np.unique(column)) == len(column):  # much the quicker question, and the usual answer
             return np.ones(len(column), np.int64)
     return np.asarray(np.unique(array, axis=0, return_counts=True)[1])
+
+
+def _determined_directions(samples: Samples, rng: np.random.Generator) -> tuple[int, int]:
+    """Count the combinations of x that are linear functions of y (and z), out of how many that vary.
+
+    Least squares fitted on one half of the rows and judged on the other, both ways, so that many features
+    cannot fit by memory. With z, only what z leaves open is asked about.
+    """
+    x, y, z = samples
+    n = len(x)
+    x = x - _affine(z) @ np.linalg.lstsq(_affine(z), x, rcond=None)[0]
+    y = np.hstack([y, z])
+    left, spread, _ = np.linalg.svd(x, full_matrices=False)
+    # What z leaves of a standardised x below the tolerance is z's own knowledge, not y's.
+    kept = spread > DETERMINED * math.sqrt(n)
+    targets = left[:, kept] * math.sqrt(n)
+    features = _affine(y)
+    residual = np.empty_like(targets)
+    halves = np.array_split(rng.permutation(n), 2)
+    for fitted, judged in (halves, halves[::-1]):
+        coefficients = np.linalg.lstsq(features[fitted], targets[fitted], rcond=None)[0]
+        residual[judged] = targets[judged] - features[judged] @ coefficients
+    unexplained = np.linalg.svd(residual, compute_uv=False) / math.sqrt(n)
+    return int((unexplained < DETERMINED).sum()), int(kept.sum())
+
+
+def _affine(y: Floats) -> Floats:
+    return np.hstack([np.ones((len(y), 1)), y])
+
+
+def _planted(read: Read, samples: Samples, rng: np.random.Generator) -> float:
+    """Read, in nats, where `_PLANTED` nats were put into Gaussian data of the shape of ``samples``.
+
+    x, y and z keep their own covariances but are independent, save that the widest direction of x shows in
+    the widest of y. An estimator that misses this would miss as much in the samples, whatever its form there.
+    """
+    scores = [rng.standard_normal(part.shape) for part in samples]
+    seen = 1.0 - math.exp(-2.0 * _PLANTED)
+    scores[1][:, -1] = math.sqrt(seen) * scores[0][:, -1] + math.sqrt(1.0 - seen) * scores[1][:, -1]
+    x, y, z = (score @ _axes(part) for score, part in zip(scores, samples, strict=True))
+    return read(x, y, z)
+
+
+def _axes(standardised: Floats) -> Floats:
+    """Return principal axes as rows, from the narrowest to the widest, each as long as its standard deviation."""
+    values, vectors = np.linalg.eigh(standardised.T @ standardised / len(standardised))
+    return np.asarray((vectors * np.sqrt(values.clip(min=0.0))).T)
