@@ -98,24 +98,24 @@ class TamperingChannel(Channel):
         return super().send(round, sender, receiver, kind, arriving, **how)
 
     def _replaced(self, round: int, kind: str, rows: Array, by: Ints, receiver: ArrayLike) -> Array:
-        theirs = np.isin(by, self.corrupt)
+        by_colluders = np.isin(by, self.corrupt)
         to = tuple(np.atleast_1d(np.asarray(receiver)).tolist())
         if self.iteration != self._of_iteration:
             self._sent.clear()
             self._of_iteration = self.iteration
         earlier = self._sent.setdefault((round, kind, to, rows.shape[1:]), [])
-        earlier += list(rows[~theirs])
-        if not theirs.any():
+        earlier += list(rows[~by_colluders])
+        if not by_colluders.any():
             return rows
         self.tampered = True
         out = rows.copy()
         for run in range(rows.shape[1]):
-            own = rows[theirs, run]
+            own = rows[by_colluders, run]
             honest = np.stack([row[run] for row in earlier]) if earlier else own[:0]
             messages = RoundMessages(
                 kind, own, honest, self.scale, self.protocol, self.rng, run, self.iteration, self.budget
             )
-            out[theirs, run] = self.attack.send(messages)
+            out[by_colluders, run] = self.attack.send(messages)
         return out
 
 
@@ -161,14 +161,14 @@ class Attacked(ProtocolWrapper):
     ) -> tuple[Array, Transcript]:
         """Average the honest contributions and the colluders'."""
         s = np.array(inputs, dtype=np.float64)
-        theirs = sorted(network.node_set(self.corrupt, "corrupt"))
-        honest = np.setdiff1d(np.arange(network.n), theirs)
+        colluders = sorted(network.node_set(self.corrupt, "corrupt"))
+        honest = np.setdiff1d(np.arange(network.n), colluders)
         iteration = channel.iteration if channel else 0
         for run in range(len(s)):
-            own, others, number = s[run, theirs], s[run, honest], self.first + run
+            own, others, number = s[run, colluders], s[run, honest], self.first + run
             draw = self.rng if isinstance(self.rng, np.random.Generator) else self.rng[run]
             messages = RoundMessages(
                 CONTRIBUTION, own, others, self.scale, self.inner, draw, number, iteration, self.budget
             )
-            s[run, theirs] = self.attack.send(messages)
+            s[run, colluders] = self.attack.send(messages)
         return self.inner.average(s, network, rng, masks=masks, channel=channel)

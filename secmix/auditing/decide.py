@@ -397,12 +397,12 @@ def of_coalition(cost: float | None, at_least: float, need: float, *, known: boo
     return "inconclusive" if open_ and not proved else None
 
 
-def of_claim(proof: Clearance | Open, seen: float, limit: float) -> Verdict:
-    """Decide on a claimed epsilon for one node, from what is proved of its code and a lower bound that was ``seen``.
+def of_claim(proof: Clearance | Open, epsilon: float, limit: float) -> Verdict:
+    """Decide on a claimed epsilon for one node, from what is proved of its code and ``epsilon``, a lower bound of runs.
 
     A claim that the noise keeps to the last digit is kept: what rounding adds to a lower bound is no violation.
     """
-    return judged(["violated" if seen > limit * (1 + _CLAIM_ROUNDING) else None], proof)
+    return judged(["violated" if epsilon > limit * (1 + _CLAIM_ROUNDING) else None], proof)
 
 
 # Reports.

@@ -55,8 +55,8 @@ def proof_of(case: CellContext) -> Clearance | Open | None:
 def traced(case: CellContext) -> Proof | None:
     """Return what the kernel traced of this cell's protocol, whoever looks; None where nothing was."""
     proof_of(case)
-    found: Proof | None = case.fitted.get(_TRACED)
-    return found
+    outcome: Proof | None = case.fitted.get(_TRACED)
+    return outcome
 
 
 def without_proof(case: CellContext) -> CellContext:
@@ -135,23 +135,23 @@ def forget() -> None:
     _PROOFS.clear()
 
 
-def as_proved(seen: SumObservation, setup: SumSetup, proof: KnownSums) -> SumObservation:
-    """Return ``seen`` with the sums that ``proof`` says are known for readings; with its doubts where they are no such.
+def as_proved(observation: SumObservation, setup: SumSetup, proof: KnownSums) -> SumObservation:
+    """Return ``observation`` with the sums that ``proof`` says are known for readings, or with its doubts.
 
     Of equal and independent nodes a function of one explains no more of their sum, whatever they encode, than one part
     in so many (Efron, Stein 1981, The jackknife estimate of variance: first-order terms of a symmetric function).
     """
-    if not proof.symmetric or seen.joint is not None or setup.is_unequal:
-        return replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread])
+    if not proof.symmetric or observation.joint is not None or setup.is_unequal:
+        return replace(observation, unmet_premises=[*observation.unmet_premises, *observation.unread])
     # The kernel reckons with the largest number of the calls that it traced; the widest entry may be wider.
-    traced_size = max(float(np.abs(each).max()) for each in _calls(seen))
-    wider = max(1.0, *(width / traced_size for width in seen.widest.values())) if traced_size else 1.0
+    traced_size = max(float(np.abs(each).max()) for each in _calls(observation))
+    wider = max(1.0, *(width / traced_size for width in observation.widest.values())) if traced_size else 1.0
     behind = {node: share * wider**2 / (1 + share * (wider**2 - 1)) for node, share in proof.behind_masks.items()}
     reading = reading_of(proof.sums, setup.network.n, setup.corrupt)
     encoded = "; ".join(map(str, proof.encoders))
     return replace(
-        seen,
-        readings=dict.fromkeys(seen.readings, reading),
+        observation,
+        readings=dict.fromkeys(observation.readings, reading),
         others=[],
         encoded=encoded,
         numbers=proof.numbers,

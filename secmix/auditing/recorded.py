@@ -329,11 +329,13 @@ def _seen(recording: Recording) -> list[str]:
     out = []
     nodes = set(recording.nodes)
     for iteration in sorted({m.iteration for m in recording.messages}):
-        here = [m for m in recording.messages if m.iteration == iteration]
-        asked = {m.receiver for m in here if m.sender == SERVER}
-        failed = {m.sender for m in here if m.of_role("error")}
-        silent = asked - {m.sender for m in here if m.sender != SERVER}
-        sizes = {sum(numbers.nbytes for _, _, numbers in m.parts) for m in here if m.sender not in {SERVER, *failed}}
+        messages = [m for m in recording.messages if m.iteration == iteration]
+        asked = {m.receiver for m in messages if m.sender == SERVER}
+        failed = {m.sender for m in messages if m.of_role("error")}
+        silent = asked - {m.sender for m in messages if m.sender != SERVER}
+        sizes = {
+            sum(numbers.nbytes for _, _, numbers in m.parts) for m in messages if m.sender not in {SERVER, *failed}
+        }
         for which, what in ((nodes - asked, "not asked"), (failed, "answered with an error"), (silent, "silent")):
             if which:
                 out.append(f"iteration {iteration}: {what}: {', '.join(_who(i) for i in sorted(which))}")

@@ -144,7 +144,7 @@ def build_setup(
     groups = None if data.owners is None else rows_of_nodes(cell, data.owners)
     counts = _counts(cell, rows, groups)
     names = tuple(cell.network.names or (() if data.owners is None else dict.fromkeys(data.owners)))
-    theirs: dict[str, Any] = {"groups": groups, "names": names}
+    of_data: dict[str, Any] = {"groups": groups, "names": names}
     network = build_network(cell.network)
     protocol = _part("protocols", cell.protocol, "protocol", given)
     adversary = _part("adversaries", cell.adversary, "adversary", given)
@@ -162,7 +162,7 @@ def build_setup(
         _only_for_collaborations(cell)
         traits = AdversaryTraits.of(adversary)
         served = protocol if traits.serves is None else traits.serves(protocol)
-        return CollaborationSetup(*setting, asked, Released(served) if traits.reads_result else served, **theirs)
+        return CollaborationSetup(*setting, asked, Released(served) if traits.reads_result else served, **of_data)
     if (against := AdversaryTraits.of(adversary).against) is not None:
         against([CONTRIBUTION])
     if cell.model.components > sum(setting[3]):
@@ -172,10 +172,10 @@ def build_setup(
         )
     model = cell.model
     start = data.start(model.components, model.reg_covar) if model.init == "public" else model.init
-    setup = SumSetup(*setting, asked, protocol, start, **theirs)
+    setup = SumSetup(*setting, asked, protocol, start, **of_data)
     if not AdversaryTraits.of(adversary).reads_result:
         return setup
-    return CollaborationSetup(*setting, asked, Released(_fitted(cell, setup)), **theirs)
+    return CollaborationSetup(*setting, asked, Released(_fitted(cell, setup)), **of_data)
 
 
 def _fitted(cell: Scenario, setup: SumSetup) -> FittedMixture:

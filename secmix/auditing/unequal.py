@@ -40,10 +40,10 @@ def share_known(observation: SumObservation, node: int, *, masks: bool, cumulati
     for of, reading in observation.all_readings:
         if len(of) == 1 or cumulative:
             vectors = np.concatenate([observation.inputs[t] for t in of])
-            seen, noise = _seen(reading, observation.mask_size) if masks else _known(reading)
+            sums, noise = _read(reading, observation.mask_size) if masks else _known(reading)
             n = len(observation.inputs[of[0]])
             shares += [
-                explained(vectors, seen, noise, node + n * place, rng=stream(node, "soundness", "bootstrap", place))
+                explained(vectors, sums, noise, node + n * place, rng=stream(node, "soundness", "bootstrap", place))
                 for place in range(len(of))
             ]
     return max(shares, key=lambda share: share.value)
@@ -53,9 +53,9 @@ def output_share(setup: SumSetup, observation: SumObservation, node: int) -> flo
     """Return what total and corrupt inputs alone explain of the node's input, in the worst entry and iteration."""
     n = setup.network.n
     honest = np.array([float(i not in setup.corrupt) for i in range(n)])
-    seen = np.vstack([honest, np.eye(n)[sorted(setup.corrupt)]])
+    sums = np.vstack([honest, np.eye(n)[sorted(setup.corrupt)]])
     return max(
-        explained(vectors, seen, np.zeros(len(seen)), node, rng=np.random.default_rng(0)).value
+        explained(vectors, sums, np.zeros(len(sums)), node, rng=np.random.default_rng(0)).value
         for vectors in observation.inputs.values()
     )
 
@@ -64,17 +64,17 @@ def _known(reading: Reading) -> tuple[Array, Array]:
     return reading.subspace.basis, np.zeros(reading.subspace.rank)
 
 
-def _seen(reading: Reading, mask_size: float) -> tuple[Array, Array]:
+def _read(reading: Reading, mask_size: float) -> tuple[Array, Array]:
     """Return what is known exactly, then what is read under whitened masks, with the variance of those."""
     view = reading.gaussian
     noise = np.concatenate([np.zeros(view.known.shape[1]), np.full(len(view.noisy), mask_size**2)])
     return np.vstack([view.known.T, view.noisy]), noise
 
 
-def explained(vectors: Array, seen: Array, noise: Array, node: int, *, rng: np.random.Generator) -> Share:
+def explained(vectors: Array, sums: Array, noise: Array, node: int, *, rng: np.random.Generator) -> Share:
     """Return the worst entry's explained share of ``node``.
 
-    ``vectors`` (n, runs, m): inputs of many runs; ``seen`` (q, n): combinations that are seen; ``noise`` (q,): variance
+    ``vectors`` (n, runs, m): inputs of many runs; ``sums`` (q, n): combinations that are read; ``noise`` (q,): variance
     of what is added to each.
 
     A sum of three, of which one is three times as large:
@@ -89,24 +89,24 @@ def explained(vectors: Array, seen: Array, noise: Array, node: int, *, rng: np.r
     centred = columns - columns.mean(axis=1, keepdims=True)
     sizes = (centred[..., node] ** 2).mean(axis=1)
     varies = sizes > _CONSTANT * sizes.max(initial=0.0)
-    if not varies.any() or not len(seen):
+    if not varies.any() or not len(sums):
         return Share(0.0, 0.0, 0.0)
-    points = np.array([_share(one, seen, noise, node) for one in centred[varies]])
+    points = np.array([_share(centred_vector, sums, noise, node) for centred_vector in centred[varies]])
     worst = centred[varies][int(np.argmax(points))]
     draws = []
     for _ in range(_REPLICATES):
         again = worst[rng.integers(len(worst), size=len(worst))]
-        draws.append(_share(again - again.mean(axis=0), seen, noise, node))
+        draws.append(_share(again - again.mean(axis=0), sums, noise, node))
     value, spread = float(points.max()), float(np.std(draws))
     low, high = (float(np.clip(value + side * 2.58 * spread, 0.0, 1.0)) for side in (-1, 1))
     return Share(value, low, high)
 
 
-def _share(centred: Array, seen: Array, noise: Array, node: int) -> float:
+def _share(centred: Array, sums: Array, noise: Array, node: int) -> float:
     spread = centred.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     covariance = (centred / spread).T @ (centred / spread) / len(centred)
-    through = seen * spread  # inputs in units of their own
+    through = sums * spread  # inputs in units of their own
     sizes = np.sqrt(np.maximum((through**2).sum(axis=1) + noise, 1e-300))
     through, noise = through / sizes[:, None], noise / sizes**2
     cross = covariance @ through.T

@@ -126,33 +126,33 @@ def _checked_rows(rows: Any, side: int, network: Network) -> list[Array]:
 
 def _difference(first: Sequence[Array], second: Sequence[Array], unit: str) -> tuple[int, str]:
     """Return at which node two data sets differ, and by what in words; raise if it is not one unit."""
-    nodes = [i for i, (one, other) in enumerate(zip(first, second, strict=True)) if not np.array_equal(one, other)]
+    nodes = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if not np.array_equal(a, b)]
     if len(nodes) != 1:
         raise DataError(f"neighbours: expected them to differ at one node; they differ at nodes {nodes}")
     (node,) = nodes
-    one, other = first[node], second[node]
-    if one.shape[1] != other.shape[1]:
+    rows, other_rows = first[node], second[node]
+    if rows.shape[1] != other_rows.shape[1]:
         raise DataError(
-            f"neighbours: expected rows of one length at node {node}; given arrays {one.shape} and {other.shape}"
+            f"neighbours: expected rows of one length at node {node}; given arrays {rows.shape} and {other_rows.shape}"
         )
     relation = "replace"
     if unit == "row":
-        relation = "replace" if len(one) == len(other) else "add-or-remove"
-        if not _one_row_apart(one, other):
+        relation = "replace" if len(rows) == len(other_rows) else "add-or-remove"
+        if not _one_row_apart(rows, other_rows):
             raise DataError(
-                f'neighbours: unit = "row" expects one row exchanged, added or removed; arrays {one.shape} and '
-                f'{other.shape} of node {node} differ in more. For all rows of a node give unit="node"'
+                f'neighbours: unit = "row" expects one row exchanged, added or removed; arrays {rows.shape} and '
+                f'{other_rows.shape} of node {node} differ in more. For all rows of a node give unit="node"'
             )
     elif unit != "node":
         raise SecmixError(f'unit: expected "node" or "row"; given {unit!r}')
     return node, f"{NEIGHBOURS[unit, relation]} (node {node})"
 
 
-def _one_row_apart(one: Array, other: Array) -> bool:
+def _one_row_apart(rows: Array, other_rows: Array) -> bool:
     """Say whether one row is exchanged, added or removed between arrays (N, d)."""
-    if len(one) == len(other):
-        return int(np.any(one != other, axis=1).sum()) == 1
-    short, long = sorted((one, other), key=len)
+    if len(rows) == len(other_rows):
+        return int(np.any(rows != other_rows, axis=1).sum()) == 1
+    short, long = sorted((rows, other_rows), key=len)
     if len(long) != len(short) + 1:
         return False
     place = int(np.argmax([*np.any(short != long[:-1], axis=1), True]))  # the first row that is not in its place

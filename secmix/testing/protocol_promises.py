@@ -31,20 +31,20 @@ def same_draws(protocol, network, parts, seed):
     except Exception:  # a lock, or an open file
         copied = copy.copy(protocol)
 
-    def run(one):
+    def run(user):
         channel, rng, given = Channel(), np.random.default_rng(seed), [rows.copy() for rows in parts]
-        if hasattr(one, "average"):
-            return one.average(np.stack(given, axis=1), network, rng, channel=channel)[0], channel.transcript
-        return one.collaborate(given, network, rng, channel=channel), channel.transcript
+        if hasattr(user, "average"):
+            return user.average(np.stack(given, axis=1), network, rng, channel=channel)[0], channel.transcript
+        return user.collaborate(given, network, rng, channel=channel), channel.transcript
 
     ends, transcript = run(protocol)
     for again in (protocol, copied):
         others, second = run(again)
         assert np.array_equal(ends, others, equal_nan=True), "other results"
         assert [block.frame for block in transcript] == [block.frame for block in second], "other messages"
-        for one, other in zip(transcript, second, strict=True):
-            same = np.array_equal(one.payload, other.payload, equal_nan=one.payload.dtype.kind in "fc")
-            assert same, f"another '{one.kind}'"
+        for sent, other in zip(transcript, second, strict=True):
+            same = np.array_equal(sent.payload, other.payload, equal_nan=sent.payload.dtype.kind in "fc")
+            assert same, f"another '{sent.kind}'"
 
 
 def reveals(protocol, network, adversary, stated, proof):

@@ -230,13 +230,13 @@ class _ProtocolCheck:
         if adversary is None:
             count = min(drawn.corrupt, max(network.n - 2, 1))
             adversary = HonestButCurious(sorted(int(i) for i in rng.choice(network.n, count, replace=False)))
-        few = inputs[:2, :, :2].transpose(1, 0, 2)
+        rows_by_node = inputs[:2, :, :2].transpose(1, 0, 2)
         return {
             "network": network,
             "seed": drawn.seed % 2**31,
             "inputs": inputs,
-            "parts": list(few),
-            "others": list(few + scale * rng.standard_normal(few.shape)),
+            "parts": list(rows_by_node),
+            "others": list(rows_by_node + scale * rng.standard_normal(rows_by_node.shape)),
             # What is rounded to a grid is off by half a step.
             "tolerance": self.tolerance * max(1.0, float(np.abs(inputs).max())) + min(traits.grid, 0.125) / 2,
             "adversary": adversary,

@@ -286,7 +286,7 @@ def _in_concert(
     """Draw what b colluders send: ``far`` from a point, or so many times the ``size`` of an honest message."""
     (h, p), mean = cloud.shape, cloud.mean(axis=0)
     base = (np.zeros(p), cloud[0], mean)[int(rng.integers(3))]
-    way, some = _direction(p, rng), cloud[rng.integers(0, h, b)]
+    way, rows = _direction(p, rng), cloud[rng.integers(0, h, b)]
     ratios = [1.0, 2.0, 3.0, 0.5, -1.0, -2.0, 1.5, 4.0, *rng.standard_normal(2), *values[:20]]
     apart = float(np.linalg.norm(cloud - mean, axis=1).max()) or scale
     ways: dict[str, Callable[[], Any]] = {
@@ -302,12 +302,12 @@ def _in_concert(
         "sizes": lambda: (
             base + 10.0 ** rng.uniform(-1, np.log10(np.clip(far, 10, 1e300)), (b, 1)) * rng.normal(size=(b, p))
         ),
-        "one far": lambda: some,
+        "one far": lambda: rows,
         # The direction of an honest message, or its very numbers in another order.
-        "opposite": lambda: -size * some,
-        "stretched": lambda: far * some,
-        "shuffled": lambda: rng.permuted(some, axis=1),
-        "near": lambda: some + 10.0 ** rng.uniform(-7, 0) * rng.choice([1.0, scale]) * rng.standard_normal((b, p)),
+        "opposite": lambda: -size * rows,
+        "stretched": lambda: far * rows,
+        "shuffled": lambda: rng.permuted(rows, axis=1),
+        "near": lambda: rows + 10.0 ** rng.uniform(-7, 0) * rng.choice([1.0, scale]) * rng.standard_normal((b, p)),
         # Each next farther by the same factor, so that the one before is its witness.
         "chain": lambda: mean + apart * np.outer(np.minimum(rng.uniform(1.2, 5.0) ** np.arange(1, b + 1), most), way),
     }

@@ -48,13 +48,13 @@ def numbers_of(subject: Any) -> tuple[float, ...]:
     that is imported; which sizes a rule takes for special is mostly a small number in a closure.
     """
     package = str(getattr(subject, "__module__", "")).split(".")[0]
-    seen, numbers, ahead = set[int](), list[float](), [(subject, 0, True)]
+    visited, numbers, ahead = set[int](), list[float](), [(subject, 0, True)]
     while ahead:
         value, depth, own = ahead.pop(0)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             numbers.append(float(value))
-        elif id(value) not in seen and depth <= _DEEP:
-            seen.add(id(value))
+        elif id(value) not in visited and depth <= _DEEP:
+            visited.add(id(value))
             ahead += [(other, depth + 1, closed) for other, closed in _parts(value, package, own=own)]
     tried = (number for number in numbers if abs(number) < 1e300 and number not in (0, 1, -1, 0.5))
     return tuple(dict.fromkeys(tried))[:_CONSTANTS]
@@ -133,12 +133,12 @@ class _Enough(BaseException):
 
 def _quick(refusal: Refusal, n: int, f: int) -> bool:
     """Say whether the rule makes few calls: their number is the same on every machine, their time is not."""
-    made = 0
+    calls = 0
 
     def count(frame: Any, event: str, argument: Any) -> None:
-        nonlocal made
-        made += event in ("call", "c_call")
-        if made > _LONG:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+        if calls > _LONG:
             raise _Enough  # ends the call, and this count with it
 
     before = sys.getprofile()
@@ -149,7 +149,7 @@ def _quick(refusal: Refusal, n: int, f: int) -> bool:
         pass
     finally:
         sys.setprofile(before)
-    return made <= _LONG
+    return calls <= _LONG
 
 
 def beyond(

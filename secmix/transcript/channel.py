@@ -206,17 +206,17 @@ class Channel:
             senders, receivers = np.broadcast_arrays(senders, receivers)
         if line == "held" and (senders != receivers).any():
             raise SecmixError(f"'{kind}' is given to hold(), but its sender and receiver differ; use send() instead")
-        which = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
+        contents = np.arange(len(senders)) if content is None else np.asarray(content, dtype=np.intp)
         unnamed = content is None and len(rows) > len(senders)
-        if unnamed or len(which) != len(senders) or (len(which) and max(which.tolist()) >= len(rows)):
+        if unnamed or len(contents) != len(senders) or (len(contents) and max(contents.tolist()) >= len(rows)):
             raise SecmixError(
-                f"{len(senders)} messages of kind '{kind}' have {len(which)} contents in {len(rows)} payload rows; "
+                f"{len(senders)} messages of kind '{kind}' have {len(contents)} contents in {len(rows)} payload rows; "
                 "give each "
                 "message the row that it carries"
             )
         # A plain str: a subclass may define equality as it likes.
         round_number, name = int(round), str.__str__(kind) if isinstance(kind, str) else str(kind)
-        block = Block(int(self.iteration), round_number, name, line, senders, receivers, which, as_it_passes(rows))
+        block = Block(int(self.iteration), round_number, name, line, senders, receivers, contents, as_it_passes(rows))
         if self.record:
             self.transcript.append(block)
         for listener in listeners:

@@ -45,12 +45,12 @@ def with_fields(kind: type, fields: Mapping[str, Any], what: str) -> Any:
     Raises SecmixError if such an object has more than its fields, as a subclass of str or list has.
     """
     try:
-        made: Any = object.__new__(kind)
+        built: Any = object.__new__(kind)
         for name, value in fields.items():
-            object.__setattr__(made, name, value)
+            object.__setattr__(built, name, value)
     except (TypeError, AttributeError) as error:
         raise SecmixError(
             f"a message of kind '{what}' is a {kind.__name__}, which has content besides its fields; send its fields "
             "instead"
         ) from error
-    return made
+    return built

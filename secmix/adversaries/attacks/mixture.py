@@ -77,18 +77,20 @@ def _searched(messages: RoundMessages, *, undetected: bool) -> Array:
         spread = math.sqrt(float(np.trace(first.covariances[0])))
         far = min(100 * messages.scale * spread, _MOST)
         return np.tile(packed(Mixture(first.weights, first.means + far, first.covariances)), (f, 1))
-    kept = []
+    searches = []
     for most, rng in messages.budget.searches(_BUDGET, messages.rng, LEAST_BUDGET):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RejectedMixtures)  # some that the search takes for honest may be invalid
             try:
-                kept.append(collude(messages.protocol.aggregate, honest, f, rng, budget=most, undetected=undetected))
-            except SecmixError:  # nothing that was tried was kept
+                searches.append(
+                    collude(messages.protocol.aggregate, honest, f, rng, budget=most, undetected=undetected)
+                )
+            except SecmixError:  # no mixture that was tried was accepted
                 messages.budget.spend(most, most, certain=False)
             else:
-                messages.budget.spend(kept[-1].evaluations, most, certain=kept[-1].unbounded)
-    # Where nothing was kept, hide among the honest.
-    worst = max(kept, key=lambda search: search.error).mixture if kept else gmr(honest).mixture
+                messages.budget.spend(searches[-1].evaluations, most, certain=searches[-1].unbounded)
+    # Where no search succeeded, hide among the honest.
+    worst = max(searches, key=lambda search: search.error).mixture if searches else gmr(honest).mixture
     return np.tile(packed(worst), (f, 1))
 
 

@@ -77,13 +77,13 @@ def speaking(attack: SubspaceAttack, corrupt: Iterable[int], rng: np.random.Gene
     >>> exchange(0, np.zeros((2, 2, 1)))[:, 0, 0].tolist()
     [0.0, 100.0]
     """
-    theirs = sorted(set(corrupt))
+    forging = sorted(set(corrupt))
 
     def exchange(round: int, sent: Array) -> Array:
         arrived = sent.copy()
-        honest = np.setdiff1d(np.arange(len(sent)), theirs)
-        if theirs:
-            arrived[theirs] = attack(sent[honest], len(theirs), rng)
+        honest = np.setdiff1d(np.arange(len(sent)), forging)
+        if forging:
+            arrived[forging] = attack(sent[honest], len(forging), rng)
         return arrived
 
     return exchange

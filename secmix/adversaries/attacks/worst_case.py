@@ -18,7 +18,7 @@ _BUDGET = 150  # tries of the rule for each contribution
 def rule_of(protocol: SumProtocol | None) -> tuple[Combining, int] | None:
     """Return the rule by which a sum protocol combines contributions, and its f; None where it sums them."""
     traits = SumTraits.of(protocol)
-    aggregate, many = traits.aggregate, traits.aggregate_each
+    aggregate, aggregate_each = traits.aggregate, traits.aggregate_each
     if aggregate is None:
         return None
 
@@ -26,7 +26,11 @@ def rule_of(protocol: SumProtocol | None) -> tuple[Combining, int] | None:
         return aggregate(messages, f=traits.f)
 
     def of_each(stack: Array, f: int) -> Array:
-        return np.stack([rule(messages, f=f) for messages in stack]) if many is None else many(stack, f=traits.f)
+        return (
+            np.stack([rule(messages, f=f) for messages in stack])
+            if aggregate_each is None
+            else aggregate_each(stack, f=traits.f)
+        )
 
     return Combining(rule, of_each), traits.f
 

@@ -181,36 +181,36 @@ def _search(problem: Problem, last: Mixture, h: int, rng: np.random.Generator, m
     functions = basis(equations, samples(last, standard, 3 * equations.size + 500, sample_rng).T)
     batch_size = min(max(_DERIVATIVES // (equations.size * h * standard.lower.shape[1]), _POLISHED), _BATCH)
     fits: list[Solution] = []
-    made = batch = drawn = hopped = 0
-    while made < most:
+    starts_made = batch = drawn = hopped = 0
+    while starts_made < most:
         stuck, iterations = parents(fits), 300
         if batch % _HOPS and drawn >= 2 and stuck:
-            count = min(_HOPPING, most - made)
+            count = min(_HOPPING, most - starts_made)
             rows, origin = hop(equations, functions, target, stuck, count, hop_rng)
             iterations, hopped = 200, hopped + 1
         else:
-            count = min(batch_size, most - made)
+            count = min(batch_size, most - starts_made)
             if drawn % 4 < 2:
-                first = (target, equations) if made == 0 else None
+                first = (target, equations) if starts_made == 0 else None
                 rows = draw_starts(last, standard, count, h, start_rng, moments=first)
             else:
                 rows = draw_starts(last, standard, count, h, start_rng, counts=counts)
             for smoothing, most_steps in SCHEDULES[drawn % len(SCHEDULES)]:
                 rows, loss = solve(equations, target, functions.weights(smoothing), rows, most_steps)
             best = np.argsort(loss)[:_POLISHED]
-            rows, origin, drawn = rows[best], made + best, drawn + 1
+            rows, origin, drawn = rows[best], starts_made + best, drawn + 1
         rows, _ = solve(equations, target, functions.weights(FINEST), rows, iterations, orthogonal=True)
         # The likeliest rows, down to where the noise explains the misfit many times over.
         enough = 1e-4 * equations.size
         rows, _ = solve(equations, target, 1 / noise, rows, iterations, orthogonal=True, enough=enough)
         fits += [fit(equations, target, noise, row, int(k)) for row, k in zip(rows, origin, strict=True)]
-        made, batch = made + count, batch + 1
+        starts_made, batch = starts_made + count, batch + 1
         fitting = likeliest(fits)
         if len({each.start for each in fitting}) >= _ENOUGH or (fitting and _certain(fitting, fits)):
             break
         if hopped >= 2 and _stalled(fits):  # a trap that most starts fall into is left by hops
             break
-    return fits, made
+    return fits, starts_made
 
 
 def _certain(fitting: list[Solution], fits: list[Solution]) -> bool:
@@ -237,7 +237,14 @@ def _on_all_sums(best: Solution, searched: Problem, problem: Problem) -> Solutio
 
 
 def _conclude(
-    fits: list[Solution], made: int, problem: Problem, searched: Problem, noisy: bool, needed: float, *, spare: int
+    fits: list[Solution],
+    starts_made: int,
+    problem: Problem,
+    searched: Problem,
+    noisy: bool,
+    needed: float,
+    *,
+    spare: int,
 ) -> Inversion:
     fitting = likeliest(fits)
     best = min(fitting, key=lambda each: each.error) if fitting else min(fits, key=lambda each: each.residual)
@@ -272,7 +279,7 @@ def _conclude(
         needed,
         float(errors.max()),
         errors,
-        made,
+        starts_made,
         together,
         best.condition,
         best.rank,

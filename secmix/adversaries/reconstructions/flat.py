@@ -63,13 +63,13 @@ def layouts(models: Iterable[Sequence[Array]]) -> dict[int, Layout]:
 def _few(models: list[list[Array]]) -> list[list[Array]]:
     """Select the first models of each layout: a recording may hold thousands, of which all pairs are compared."""
     counts: Counter[tuple[int, ...]] = Counter()
-    kept = []
+    chosen = []
     for model in models:
         sizes = tuple(map(len, model))
         counts[sizes] += 1
         if counts[sizes] <= _COMPARED:
-            kept.append(model)
-    return kept
+            chosen.append(model)
+    return chosen
 
 
 def _by_numbers(vector: Array, models: Iterable[Sequence[Array]]) -> tuple[tuple[int, int], ...] | None:

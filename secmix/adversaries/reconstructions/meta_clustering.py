@@ -119,9 +119,9 @@ def _solved(X: Array, A: Array, b: Array) -> Array | None:
         return None
     scale = np.linalg.norm(A, axis=1)
     A, b = A / scale[:, None], b / scale
-    both, _, rank, strength = np.linalg.lstsq(A, b, rcond=None)
-    y, square = both[:-1], float(both[-1])
+    solution, _, rank, strength = np.linalg.lstsq(A, b, rcond=None)
+    y, square = solution[:-1], float(solution[-1])
     if rank < n + 1 or strength[-1] < _FITS * strength[0]:
         return None
     agrees = abs(float(y @ y) - square) <= 1e-6 * max(abs(square), 1e-300)
-    return np.asarray(y) if agrees and np.abs(A @ both - b).max() <= 1e-8 * np.abs(b).max() else None
+    return np.asarray(y) if agrees and np.abs(A @ solution - b).max() <= 1e-8 * np.abs(b).max() else None

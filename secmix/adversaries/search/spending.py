@@ -40,11 +40,11 @@ class SearchBudget:
         if most - usual >= least:
             yield most - usual, rng.spawn(1)[0]
 
-    def spend(self, made: int, most: int, *, certain: bool) -> None:
-        """Count a search that made ``made`` of ``most``, ``certain`` where no more could have changed its result."""
-        self.made += made
-        self.most += max(made, most)  # a search by generations may end a few evaluations late
-        self.used_up |= made >= most and not certain
+    def spend(self, evaluations: int, most: int, *, certain: bool) -> None:
+        """Count ``evaluations``, of ``most``; ``certain`` where no more could have changed the search's result."""
+        self.made += evaluations
+        self.most += max(evaluations, most)  # a search by generations may end a few evaluations late
+        self.used_up |= evaluations >= most and not certain
 
 
 def spent(budgets: Mapping[str, SearchBudget], more: str) -> str:

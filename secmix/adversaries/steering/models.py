@@ -127,17 +127,17 @@ class _Serving(Channel):
 
     def _chosen(self, payload: Array, receivers: Array, content: ArrayLike | None) -> Array:
         server, protocol = self._served.server, self._served.inner
-        made = server.chosen(protocol, payload)
+        chosen = server.chosen(protocol, payload)
         if server.only is None:
-            return made
-        which = np.arange(len(receivers)) if content is None else np.asarray(content)
+            return chosen
+        contents = np.arange(len(receivers)) if content is None else np.asarray(content)
         meant = receivers == server.only
-        if set(which[meant].tolist()) & set(which[~meant].tolist()):
+        if set(contents[meant].tolist()) & set(contents[~meant].tolist()):
             raise SecmixError("this protocol sends one model to all nodes at once: leave 'only' out")
         if payload.ndim == 2:
-            return made if meant.all() else payload
+            return chosen if meant.all() else payload
         out = payload.copy()
-        out[which[meant]] = made[which[meant]]
+        out[contents[meant]] = chosen[contents[meant]]
         return out
 
     def begin(self) -> None:

@@ -54,9 +54,11 @@ def component_wise(
     k = int(np.median(sizes)) if components is None else integer(components, "components")
     if 2 * (sizes >= k).sum() <= m:
         raise DataError(f"no majority of the {m} machines has {k} components; look for fewer")
-    machine, which = np.nonzero(source.weights > 0)
+    machine, component = np.nonzero(source.weights > 0)
     singles = Mixture(
-        np.ones((len(machine), 1)), source.means[machine, which][:, None], source.covariances[machine, which][:, None]
+        np.ones((len(machine), 1)),
+        source.means[machine, component][:, None],
+        source.covariances[machine, component][:, None],
     )
     apart = _apart(singles)
     free = np.ones(len(machine), dtype=bool)
@@ -68,8 +70,8 @@ def component_wise(
         if radius > _UNLIKE:
             notes += (f"no majority of the machines agrees on component {c} of the result: do not rely on it",)
         free[members] = False
-        shares[screened.machines.usable[machine[members]], which[members]] = 1.0
-        weights[c] = np.median(source.weights[machine[members], which[members]])
+        shares[screened.machines.usable[machine[members]], component[members]] = 1.0
+        weights[c] = np.median(source.weights[machine[members], component[members]])
         reduction = reduced(singles[members], singles[first])
         means[c], covariances[c], objectives[c] = (
             reduction.mixture.means[0],

@@ -43,9 +43,9 @@ def norms(mixtures: Mixture) -> Array:
     at_once = max(1, _NUMBERS // (k * k * (mixtures.n_features + 1) ** 2))
     result = np.empty(m)
     for begin in range(0, m, at_once):
-        some = mixtures[begin : begin + at_once]
-        means, covariances = some.means, some.covariances
+        chunk = mixtures[begin : begin + at_once]
+        means, covariances = chunk.means, chunk.covariances
         with np.errstate(over="ignore", under="ignore"):
             phi = np.exp(log_overlap(means[:, :, None], covariances[:, :, None], means[:, None], covariances[:, None]))
-            result[begin : begin + at_once] = np.einsum("jk,jkl,jl->j", some.weights, phi, some.weights)
+            result[begin : begin + at_once] = np.einsum("jk,jkl,jl->j", chunk.weights, phi, chunk.weights)
     return result

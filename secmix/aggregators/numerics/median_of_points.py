@@ -126,13 +126,13 @@ class _States:
         """Select the states of some sets, in ascending order; for all sets these themselves, not a copy."""
         return self if len(which) == len(self.z) else _States(*(getattr(self, name)[which] for name in _MEMBERS))
 
-    def put(self, which: Ints, new: _States) -> None:
+    def put(self, places: Ints, new: _States) -> None:
         """Take these states for some sets, in ascending order."""
         for name in _MEMBERS:
-            if len(which) == len(self.z):
+            if len(places) == len(self.z):
                 setattr(self, name, getattr(new, name))
             else:
-                getattr(self, name)[which] = getattr(new, name)
+                getattr(self, name)[places] = getattr(new, name)
 
     def change(self, new: _States) -> Array:
         """Compute F at ``new`` less F here (s,); it keeps its digits where the sums agree in nearly all of theirs."""

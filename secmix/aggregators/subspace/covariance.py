@@ -71,13 +71,13 @@ def _top(factors: Sequence[Array], r: int) -> Array:
         beside = np.concatenate(factors, axis=1, out=np.empty((n, columns), order="F"))
         return np.asarray(svd(beside, full_matrices=False, overwrite_a=True, check_finite=False)[0][:, :r])
     ends = np.cumsum([factor.shape[1] for factor in factors])[:-1]
-    both = LinearOperator(
+    stacked = LinearOperator(
         (n, columns),
         matvec=lambda x: sum(f @ part for f, part in zip(factors, np.split(x.ravel(), ends), strict=True)),
         rmatvec=lambda y: np.concatenate([f.T @ y.ravel() for f in factors]),
         dtype=np.float64,
     )
-    left, values, _ = svds(both, k=r, v0=np.ones(n), solver="arpack", return_singular_vectors="u")
+    left, values, _ = svds(stacked, k=r, v0=np.ones(n), solver="arpack", return_singular_vectors="u")
     return orthonormal(left[:, np.argsort(-values)], "the eigenvectors found")
 
 

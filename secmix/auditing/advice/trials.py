@@ -142,16 +142,16 @@ def _statuses(model: _Model) -> dict[int, NodeStatus]:
     """Return how each honest node stands by exact evidence alone."""
     setup = model.setup
     several = SumTraits.of(setup.protocol).reuses_masks and len(model.sizes) > 1
-    seen = model.seen
+    reading = model.seen
     n, corrupt = setup.network.n, setup.corrupt
     unknowns = [count * setup.rows.shape[1] for count in setup.counts]
-    bases: dict[int, Array] = dict.fromkeys(model.sizes, seen.basis[:, :n])
+    bases: dict[int, Array] = dict.fromkeys(model.sizes, reading.basis[:, :n])
     output = 1.0 / (n - len(corrupt))
     statuses = {}
     for node in range(n):
         if node in corrupt:
             continue
-        known = float(seen.explained(node).max())
+        known = float(reading.explained(node).max())
         _, equations, behind = solved_together(bases, model.sizes, unknowns, corrupt, node, setup.possible_rows)
         if known > 1 - 1e-6:
             statuses[node] = (_REVEALED, 1.0)

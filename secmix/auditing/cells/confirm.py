@@ -82,8 +82,8 @@ def _measured_again(
         evidences = {evidence.name: evidence for evidence, _ in doubtful}
         return [finding for each in evidences.values() for finding in gather(each, fresh).findings]
 
-    found = attempted(case, CONFIRMING, measured) or []
-    by_key = {_key(finding): finding for finding in found}
+    findings = attempted(case, CONFIRMING, measured) or []
+    by_key = {_key(finding): finding for finding in findings}
     for _, finding in doubtful:
         new[id(finding)] = _as_confirmed(
             finding, by_key.get(_key(finding)), level / _readings(case, finding), case.cell.runs

@@ -209,10 +209,10 @@ def _remedy(finding: Finding, runs: int | None, cleared: bool) -> str:
     if follows and finding.kind != "estimate":
         return "it follows from the protocol, so more runs do not move it"
     if finding.status == "unresolved":
-        many = f"{_MORE * runs} runs in place of {runs}" if runs else "more runs"
-        return f"it is not resolved and may read low; {many} may resolve it"
+        more_runs = f"{_MORE * runs} runs in place of {runs}" if runs else "more runs"
+        return f"it is not resolved and may read low; {more_runs} may resolve it"
     needed = runs_needed(finding, finding.limit, runs) if runs else None
-    many = f"about {needed} runs in place of {runs}" if needed else "more runs than can be asked for"
+    more_runs = f"about {needed} runs in place of {runs}" if needed else "more runs than can be asked for"
     if finding.normalised_leakage > finding.limit:
-        return f"if the number stays, {many} would show it violated"
-    return f"if the number stays, {many} would decide" if cleared else "only a proof clears, whatever the runs"
+        return f"if the number stays, {more_runs} would show it violated"
+    return f"if the number stays, {more_runs} would decide" if cleared else "only a proof clears, whatever the runs"

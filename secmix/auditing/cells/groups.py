@@ -23,12 +23,12 @@ def gather(evidence: Evidence, case: CellContext) -> Gathered:
     cases = _cases(case)
     if len(cases) == 1 or evidence.judges == "all runs":
         return evidence.gather(case)
-    many = [one for one in cases if _runs(one) >= ENOUGH]
-    few = [one for one in cases if _runs(one) < ENOUGH]
+    many = [group for group in cases if _runs(group) >= ENOUGH]
+    few = [group for group in cases if _runs(group) < ENOUGH]
     chosen = [*many, *(few[:_SMALL] if evidence.judges == "run" else [])]
-    by_group = [(one, evidence.gather(one)) for one in chosen]
-    for one, gathered in by_group:
-        one.fitted.setdefault(_FOUND, []).extend(gathered.findings)
+    by_group = [(group, evidence.gather(group)) for group in chosen]
+    for group, gathered in by_group:
+        group.fitted.setdefault(_FOUND, []).extend(gathered.findings)
     return Gathered(
         _worst(case, by_group),
         curves=[curve for _, gathered in by_group for curve in gathered.curves],
@@ -97,13 +97,13 @@ def notes_on_groups(case: CellContext) -> list[str]:
     cases = _cases(case)
     if len(cases) == 1:
         return []
-    sizes = [_runs(one) for one in cases]
+    sizes = [_runs(group) for group in cases]
     named = ", ".join(map(str, sizes[:_NAMED])) + (", ..." if len(sizes) > _NAMED else "")
     notes = [
         f"the messages differ between runs: {len(cases)} groups of runs that look alike to the adversary ({named} "
         "runs); each is judged by itself, and which group a run is in is something that the adversary sees"
     ]
-    return [*notes, *(_in_words(k, one, cases[0], case) for k, one in enumerate(cases[:_NAMED], 1))]
+    return [*notes, *(_in_words(k, group, cases[0], case) for k, group in enumerate(cases[:_NAMED], 1))]
 
 
 def _in_words(place: int, group_case: CellContext, first: CellContext, case: CellContext) -> str:

@@ -57,14 +57,19 @@ def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> CellContext:
     """Return all runs of ``cell``, of which nothing is proved: for asking whether a node is revealed."""
     setup = _with_linear_masks(cell, setup)
     built = deep_copy(setup.protocol)
-    seen = observe(cell, setup, seeds, exact=is_exact(cell, setup))
+    observation = observe(cell, setup, seeds, exact=is_exact(cell, setup))
     return without_proof(
-        CellContext(cell, setup, replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread]), built=built)
+        CellContext(
+            cell,
+            setup,
+            replace(observation, unmet_premises=[*observation.unmet_premises, *observation.unread]),
+            built=built,
+        )
     )
 
 
 def again(case: CellContext, nodes: list[int]) -> CellContext:
-    """Return fresh runs of the same cell, which share no draw with those of ``case``, seen as those are."""
+    """Return fresh runs of the same cell, which share no draw with those of ``case``, observed as those are."""
     seed = int(sequence(case.cell.seed, "fresh runs").generate_state(1)[0])
     cell = case.cell.model_copy(update={"seed": seed})
     asked = tuple(node for node in nodes if node in case.setup.asked)
@@ -74,11 +79,13 @@ def again(case: CellContext, nodes: list[int]) -> CellContext:
         return with_proof_of(case, replace(case, cell=cell, setup=setup, observation=watched, fitted={}, decided=set()))
     assert isinstance(case.setup, SumSetup)
     setup_of_sum = replace(case.setup, asked=asked)
-    seen, proof = observe(cell, setup_of_sum, seeds_of(cell)), proof_of(case)
-    if isinstance(proof, KnownSums) and seen.unread:
-        seen = as_proved(seen, setup_of_sum, proof)
-    seen = replace(seen, unmet_premises=case.observation.unmet_premises)
-    return with_proof_of(case, replace(case, cell=cell, setup=setup_of_sum, observation=seen, fitted={}, decided=set()))
+    observation, proof = observe(cell, setup_of_sum, seeds_of(cell)), proof_of(case)
+    if isinstance(proof, KnownSums) and observation.unread:
+        observation = as_proved(observation, setup_of_sum, proof)
+    observation = replace(observation, unmet_premises=case.observation.unmet_premises)
+    return with_proof_of(
+        case, replace(case, cell=cell, setup=setup_of_sum, observation=observation, fitted={}, decided=set())
+    )
 
 
 def _with_linear_masks(cell: Scenario, setup: SumSetup) -> SumSetup:
@@ -121,30 +128,32 @@ def _observed(
         unmet_premises = [*([hidden] if hidden else checks.unmet_premises), *watched.unmet_premises]
         return CellContext(cell, setup, replace(watched, unmet_premises=unmet_premises), built=built), checks
 
-    def before(seen: SumObservation, after: str) -> None:
-        made = cell.model_copy(update={"runs": seen.runs})
-        look(without_proof(CellContext(made, setup, _doubted(seen), built=built)), after)
+    def before(observation: SumObservation, after: str) -> None:
+        made = cell.model_copy(update={"runs": observation.runs})
+        look(without_proof(CellContext(made, setup, _doubted(observation), built=built)), after)
 
     exact = is_exact(cell, setup)
-    seen = observe(cell, setup, seeds, lambda first, left: before(first, f"the other {left} runs"), exact=exact)
-    before(seen, "the proof")
-    case = CellContext(cell, setup, seen, built=built)
+    observation = observe(cell, setup, seeds, lambda first, left: before(first, f"the other {left} runs"), exact=exact)
+    before(observation, "the proof")
+    case = CellContext(cell, setup, observation, built=built)
     sealed = sealed_check(case)
     if sealed is not None and sealed.failed:
-        seen = replace(seen, unmet_premises=[*seen.unmet_premises, str(sealed)])
-        case = replace(case, observation=seen)
+        observation = replace(observation, unmet_premises=[*observation.unmet_premises, str(sealed)])
+        case = replace(case, observation=observation)
     proof = proof_of(case)
     may_be_probed = setup.unprobed and not setup.too_wide and SumTraits.of(setup.protocol).modulus is None
     if may_be_probed and isinstance(proof, Open):
         raise TooLong(setup.unprobed, proof.reason)  # probes of a few runs say more than nothing
     if not isinstance(proof, KnownSums):  # a proof reckons with the law of the masks
-        case = replace(case, observation=_doubted(seen))
-    elif seen.unread:
-        case = replace(case, observation=as_proved(seen, setup, proof))
+        case = replace(case, observation=_doubted(observation))
+    elif observation.unread:
+        case = replace(case, observation=as_proved(observation, setup, proof))
     blind = not AdversaryTraits.of(asked).sees_metadata
     return case, Soundness([*[BLIND] * blind, *([sealed] if sealed is not None else [])])
 
 
-def _doubted(seen: SumObservation) -> SumObservation:
-    """Return what was seen with all doubts that a proof could dispel."""
-    return replace(seen, unmet_premises=[*seen.unmet_premises, *seen.unread, *seen.mask_shape])
+def _doubted(observation: SumObservation) -> SumObservation:
+    """Return the observation with all doubts that a proof could dispel."""
+    return replace(
+        observation, unmet_premises=[*observation.unmet_premises, *observation.unread, *observation.mask_shape]
+    )

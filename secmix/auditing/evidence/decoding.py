@@ -132,7 +132,7 @@ def _curve(decoders: NodeDecoders, node: int, k: int) -> LeakageCurve:
 
     singles = [height(decoders.alone[t]) for t in iterations]
     known = list(np.maximum.accumulate(singles))
-    both = [  # if one iteration reveals everything, the cumulative curve cannot rise, and nothing is fitted
+    shares = [  # if one iteration reveals everything, the cumulative curve cannot rise, and nothing is fitted
         single if t == iterations[0] or most == 1.0 else max(height(decoders.upto(t)), single)
         for t, single, most in zip(iterations, singles, known, strict=True)
     ]
@@ -141,7 +141,7 @@ def _curve(decoders: NodeDecoders, node: int, k: int) -> LeakageCurve:
         evidence="KSG on the output of a cross-fitted linear decoder: a lower bound",
         iterations=iterations,
         single=singles,
-        cumulative=np.maximum.accumulate(both).tolist(),
+        cumulative=np.maximum.accumulate(shares).tolist(),
     )
 
 

@@ -132,8 +132,8 @@ def recovered(cell: Scenario, setup: SumSetup, exposed: NodeExposure) -> bool:
     tried = cell.model_copy(update={"adversary": spec_of(coalition), "runs": 100, "measure": measure})
     observation = observe(tried, against, (sequence(cell.seed, "data"), sequence(cell.seed, "coalitions")))
     sums = [_short(known) for known in observation.sums if set(known.members) == exposed.group]
-    found = inversion.EVIDENCE.gather(interface.CellContext(tried, against, replace(observation, sums=sums)))
-    return any(is_revealed(finding) for finding in found.findings if finding.node == exposed.node)
+    gathered = inversion.EVIDENCE.gather(interface.CellContext(tried, against, replace(observation, sums=sums)))
+    return any(is_revealed(finding) for finding in gathered.findings if finding.node == exposed.node)
 
 
 def _short(known: InvertibleSums) -> InvertibleSums:

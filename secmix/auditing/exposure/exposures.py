@@ -220,11 +220,11 @@ def _chosen(
 def settings(scenario: Scenario | Mapping[str, Any] | str | Path) -> dict[int, Scenario]:
     """Return the cells that differ in more than their adversary, each by the number of its first."""
     by_number: dict[int, Scenario] = {}
-    seen: set[str] = set()
+    keys: set[str] = set()
     for number, cell in enumerate(combinations(scenario), 1):
         key = render(cell.model_copy(update={"adversary": Scenario.model_fields["adversary"].default}))
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             by_number[number] = cell
     return by_number
 

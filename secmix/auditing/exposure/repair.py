@@ -75,14 +75,16 @@ def proposals(
 
     def attempt(measure: Advice) -> Repair | None:
         try:
-            changed, theirs = changed_setup(cell, sums, measure.change)
-            after = [exposure_of(changed, theirs, each.level, **asked, taps=False, recover=False) for each in before]
+            changed, changed_parts = changed_setup(cell, sums, measure.change)
+            after = [
+                exposure_of(changed, changed_parts, each.level, **asked, taps=False, recover=False) for each in before
+            ]
         except SecmixError:
             return None  # the change does not fit the rest: no proposal
         if any(each.inconclusive or each.at_least < need for each in after):
             return None
         try:
-            audited = _audited(changed, theirs, before, need)
+            audited = _audited(changed, changed_parts, before, need)
         except SecmixError as error:
             if unaudited is not None:
                 unaudited.append(f"{measure.words}: proved to take {need}, but it could not be audited again ({error})")

@@ -129,12 +129,12 @@ def _epsilon(noise: StatedNoise, count: int, delta: float) -> float:
 
 def _releases(sent: list[RecordedMessage]) -> dict[int, int]:
     """Return how many different models or updates a node sent in each round in which it sent any."""
-    seen: dict[int, set[bytes]] = {}
+    contents: dict[int, set[bytes]] = {}
     for message in sent:
         arrays = [numbers for role in _RELEASED for numbers in message.of_role(role)]
         if arrays:
-            seen.setdefault(message.iteration, set()).add(b"".join(each.tobytes() for each in arrays))
-    return {number: len(seen[number]) for number in sorted(seen)}
+            contents.setdefault(message.iteration, set()).add(b"".join(each.tobytes() for each in arrays))
+    return {number: len(contents[number]) for number in sorted(contents)}
 
 
 def _beside(sent: list[RecordedMessage]) -> Iterator[str]:

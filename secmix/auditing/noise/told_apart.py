@@ -97,18 +97,18 @@ def pairs_of(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pair
 
 
 def pair(
-    parts: Sequence[Array], node: int, one: Array, two: Array, terms: PrivacyTerms, words: tuple[str, str]
+    parts: Sequence[Array], node: int, first: Array, second: Array, terms: PrivacyTerms, words: tuple[str, str]
 ) -> Pair:
-    """Return neighbours in which a row, or all rows of a node, are ``one`` or ``two`` (1, 1, d), or a row is more."""
+    """Return neighbours: a row, or all rows of a node, are ``first`` or ``second`` (1, 1, d), or a row is more."""
     rows = parts[node]
     if terms.relation == "add-or-remove":
         description = f"one row more, {words[0]}"
-        sides = [rows, np.concatenate([rows, one], axis=1)]
+        sides = [rows, np.concatenate([rows, first], axis=1)]
     elif terms.unit == "row":
-        sides = [np.concatenate([value, rows[:, 1:]], axis=1) for value in (one, two)]
+        sides = [np.concatenate([value, rows[:, 1:]], axis=1) for value in (first, second)]
         description = f"a row that is {words[0]}, and {words[1]}"
     else:
-        sides = [np.repeat(value, rows.shape[1], axis=1) for value in (one, two)]
+        sides = [np.repeat(value, rows.shape[1], axis=1) for value in (first, second)]
         description = f"rows that are all {words[0]}, and {words[1]}"
     return Pair(node, (_with(parts, node, sides[0]), _with(parts, node, sides[1])), f"node {node}: {description}")
 

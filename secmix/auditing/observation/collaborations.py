@@ -130,12 +130,12 @@ def observe_collaboration(cell: Scenario, setup: CollaborationSetup, seeds: Seed
         for piece in _pieces(setup, observer, rows_by_node, seed):
             groups.setdefault(piece.key, []).append(piece)
     ordered = sorted((_joined(pieces, setup) for pieces in groups.values()), key=lambda group: -group.runs)
-    few = sum(group.runs for group in ordered if group.runs < ENOUGH)
+    too_few = sum(group.runs for group in ordered if group.runs < ENOUGH)
     few_alike = ""
-    if len(ordered) > 1 and few:
+    if len(ordered) > 1 and too_few:
         few_alike = (
-            f"{few} of {cell.runs} runs are in groups of fewer than {ENOUGH} runs with equal metadata: too few to fit "
-            "decoders on"
+            f"{too_few} of {cell.runs} runs are in groups of fewer than {ENOUGH} runs with equal metadata: too few to "
+            "fit decoders on"
         )
     lines = joined_lines(group.lines for group in ordered)
     return replace(ordered[0], others=tuple(ordered[1:]), few_alike=few_alike, lines=lines)
@@ -180,7 +180,7 @@ def _piece(
 
 def _joined(pieces: list[_Piece], setup: CollaborationSetup) -> CollaborationObservation:
     first = pieces[0]
-    few = pieces[:TRIED]  # each has at least one run
+    first_pieces = pieces[:TRIED]  # each has at least one run
     outputs = [piece.output for piece in pieces if piece.output is not None]
     return CollaborationObservation(
         rows={i: np.concatenate([piece.read[i][0] for piece in pieces]) for i in setup.asked},
@@ -192,10 +192,12 @@ def _joined(pieces: list[_Piece], setup: CollaborationSetup) -> CollaborationObs
         output=np.concatenate(outputs) if len(outputs) == len(pieces) else None,
         view=View(
             first.view.origins,
-            tuple(np.concatenate(rows)[:TRIED] for rows in zip(*(piece.view.rows for piece in few), strict=True)),
+            tuple(
+                np.concatenate(rows)[:TRIED] for rows in zip(*(piece.view.rows for piece in first_pieces), strict=True)
+            ),
         ),
         rows_by_node=[
-            np.concatenate(parts)[:TRIED] for parts in zip(*(piece.rows_by_node for piece in few), strict=True)
+            np.concatenate(parts)[:TRIED] for parts in zip(*(piece.rows_by_node for piece in first_pieces), strict=True)
         ],
         runs=sum(piece.runs for piece in pieces),
         metadata=first.metadata,

@@ -54,13 +54,14 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
     sizes = f"the {allowed:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
     remedy = "raise it, or use fewer nodes or components, or a larger tol"
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    of_residues = SumTraits.of(setup.protocol).modulus is not None
+    may_be_unprobed = exact or SumTraits.of(setup.protocol).modulus is not None
     message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
     sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
-    with at_most(limit if of_residues else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
+    with at_most(limit if may_be_unprobed else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
         run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
-    fit = sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
-    return "" if fit else f"{message}: they are not read as linear functions of masks"
+    iterations = cell.model.iterations + len(run.transcript.iterations) - 1
+    fit = iterations * sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
+    return "" if fit or not may_be_unprobed else f"{message}: they are not read as linear functions of masks"
 
 
 def block_size(cell: Scenario, setup: SumSetup) -> int:

@@ -58,11 +58,11 @@ def controls(job: JobRecording) -> list[Control]:
     )
 
 
-def _together(one: Control, other: Control) -> Control:
+def _together(first: Control, second: Control) -> Control:
     """Say once what a filter did alike at several participants."""
-    participants = tuple(dict.fromkeys([*one.participants, *other.participants]))
-    calls, changed = one.calls + other.calls, one.changed + other.changed
-    return replace(one, participants=participants, calls=calls, changed=changed)
+    participants = tuple(dict.fromkeys([*first.participants, *second.participants]))
+    calls, changed = first.calls + second.calls, first.changed + second.changed
+    return replace(first, participants=participants, calls=calls, changed=changed)
 
 
 def counted(messages: int) -> str:

@@ -50,13 +50,13 @@ def last_arrays(
     >>> found.rows, found.copies
     (('a row of 2 numbers of a stands in w: it is a centre',), ('w is, number by number, what b sent',))
     """
-    seen: dict[str, int] = {}
+    times: dict[str, int] = {}
     for whose, row, error, how in rows:
         for name, numbers in arrays.items():
             if _stands_in(row, error, numbers):
                 sentence = f"a row of {len(row)} numbers of {whose} stands in {name}: {how}"
-                seen[sentence] = seen.get(sentence, 0) + 1
-    counted = (f"{count} times {sentence}" if count > 1 else sentence for sentence, count in seen.items())
+                times[sentence] = times.get(sentence, 0) + 1
+    counted = (f"{count} times {sentence}" if count > 1 else sentence for sentence, count in times.items())
     copies: dict[str, set[str]] = {}
     for sender, array in sent:
         for name, numbers in arrays.items():

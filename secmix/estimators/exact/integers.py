@@ -27,18 +27,22 @@ def integer_null_space(matrix: Array) -> list[Combination]:
     for at, numbers in enumerate(np.asarray(matrix)):
         used = np.flatnonzero(numbers)  # few, as a rule
         left: _Row = {column: int(value) for column, value in zip(used.tolist(), numbers[used].tolist(), strict=True)}
-        made: _Row = {at: 1}
-        for column, row, how in pivots:
+        combination: _Row = {at: 1}
+        for column, row, pivot_combination in pivots:
             if column in left:
                 common = gcd(left[column], row[column])
                 a, b = row[column] // common, -left[column] // common
-                left, made = _sum(left, a, row, b), _sum(made, a, how, b)
-        common = gcd(*left.values(), *made.values())
-        left, made = ({key: value // common for key, value in part.items()} for part in (left, made))
+                left, combination = _sum(left, a, row, b), _sum(combination, a, pivot_combination, b)
+        common = gcd(*left.values(), *combination.values())
+        left, combination = ({key: value // common for key, value in part.items()} for part in (left, combination))
         if left:
-            pivots.append((min(left, key=lambda column: (abs(left[column]), column)), left, made))
+            pivots.append((min(left, key=lambda column: (abs(left[column]), column)), left, combination))
         else:
-            vanishing.append(dict(sorted(made.items())) if made[at] > 0 else {k: -v for k, v in sorted(made.items())})
+            vanishing.append(
+                dict(sorted(combination.items()))
+                if combination[at] > 0
+                else {k: -v for k, v in sorted(combination.items())}
+            )
     return vanishing
 
 

@@ -287,12 +287,12 @@ def misfit(
     allowed = 1e-9 * np.abs(inputs).max() + 1e4 * np.finfo(float).eps * largest
     errors = []
     for begin in range(0, len(values), _CHUNK):  # a view may take as much memory as there is, and this as much again
-        some = slice(begin, begin + _CHUNK)
-        off = values[some] - np.tensordot(A[some], inputs, axes=1)
-        off -= np.tensordot(M[some], masks, axes=1)
+        chunk = slice(begin, begin + _CHUNK)
+        off = values[chunk] - np.tensordot(A[chunk], inputs, axes=1)
+        off -= np.tensordot(M[chunk], masks, axes=1)
         if modulus is not None:
             off -= modulus * np.round(off / modulus)
-        steps = 0.5 * grid * np.abs(A[some]).sum(axis=1)
+        steps = 0.5 * grid * np.abs(A[chunk]).sum(axis=1)
         errors.append(np.abs(off).max(axis=2).max(axis=1) / (allowed + 1.001 * steps))
     error = np.concatenate(errors)
     return np.where(np.isfinite(error), error, np.inf)  # NaN compares as small

@@ -94,8 +94,8 @@ def _thresholded(x: Floats, y: Floats) -> Canonical:
     correlation = np.where(np.abs(correlation) > noise, correlation, 0.0)
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
-    found = _decomposed(_correlation((vectors * np.maximum(values, _FLOOR)) @ vectors.T), x.shape[1])
-    return found._replace(rho=found.rho[found.rho > 1e-6])
+    canonical = _decomposed(_correlation((vectors * np.maximum(values, _FLOOR)) @ vectors.T), x.shape[1])
+    return canonical._replace(rho=canonical.rho[canonical.rho > 1e-6])
 
 
 def _decomposed(correlation: Floats, dx: int) -> Canonical:

@@ -46,19 +46,19 @@ def judge_fold(
     def choose(family: Family, stream: np.random.Generator) -> None:
         variants = family.fit(train, validation, stream)
         if variants:
-            name, seen = _best(variants, asked)
+            name, ratios = _best(variants, asked)
             again = (
                 family.fit(train.joined(validation), validation, stream)[name] if family.refitted else variants[name]
             )
-            critics[family.name] = _Fitted(again, seen, len(variants))
+            critics[family.name] = _Fitted(again, ratios, len(variants))
 
     choose(copula.FAMILY, streams[0])
     variates = kernel_cca.fit_variates(train, validation, streams[1])
     embeddings = normal_scores(train.x), normal_scores(train.y)
     if variates:
         scores = {name: kernel_cca.variates_score(each) for name, each in variates.items()}
-        name, seen = _best(scores, asked)
-        critics[kernel_cca.NAME] = _Fitted(scores[name], seen, len(scores) * kernel_cca.PAIRS)
+        name, ratios = _best(scores, asked)
+        critics[kernel_cca.NAME] = _Fitted(scores[name], ratios, len(scores) * kernel_cca.PAIRS)
         if train.x.shape[1] + train.y.shape[1] > _FEW_DIMENSIONS:
             embeddings = variates[name].of_x, variates[name].of_y
     choose(Family("neighbours", lambda rows, _, stream: fit_neighbours(rows, *embeddings, stream), True), streams[2])

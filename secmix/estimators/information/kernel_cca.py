@@ -115,8 +115,8 @@ def _with_length(train: Floats) -> Embedding:
     of_length = normal_scores(_lengths(coordinates))
 
     def embed(rows: Floats) -> Floats:
-        found = scores(rows)
-        return np.hstack([found, _LENGTH * of_length(_lengths(found))])
+        embedded = scores(rows)
+        return np.hstack([embedded, _LENGTH * of_length(_lengths(embedded))])
 
     return embed
 

@@ -66,5 +66,5 @@ def stacking_weights(parts: list[Floats]) -> Floats:
             slope = slope + np.tensordot(part, share / sums, axes=([1, 2], [0, 1]))
         return value / pairs, slope / pairs
 
-    found = minimize(loss, np.full(m, 1.0 / m), jac=True, method="L-BFGS-B", bounds=[(0.0, _MOST)] * m)
-    return np.where(found.x < _LEAST, 0.0, found.x)
+    fit = minimize(loss, np.full(m, 1.0 / m), jac=True, method="L-BFGS-B", bounds=[(0.0, _MOST)] * m)
+    return np.where(fit.x < _LEAST, 0.0, fit.x)

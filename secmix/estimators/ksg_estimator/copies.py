@@ -43,8 +43,8 @@ def on_a_line(x: Floats, y: Floats, rng: np.random.Generator) -> int:
     if len(rows) <= 4 * _COPIES[0]:
         return 0
     first, second = standardised("", rng.permutation(rows))[0].T
-    found = [_crowded(first, second, math.tan(angle)) for angle in _like_angles(first[:_ROWS], second[:_ROWS])]
-    chance, count = min(found, default=(0.0, 0))
+    crowded = [_crowded(first, second, math.tan(angle)) for angle in _like_angles(first[:_ROWS], second[:_ROWS])]
+    chance, count = min(crowded, default=(0.0, 0))
     return count if chance < _CHANCE else 0
 
 

@@ -194,15 +194,15 @@ def _search(
         _nearest(rows, query, possible, best)
         epsilon[query] = best[-1]
         radius = best[-1] - shrink if shrink > 0 else np.nextafter(best[-1], -np.inf)
-        for which in range(3):
-            if which == 0:
+        for space in range(3):
+            if space == 0:
                 first, last = 0, end_z
-            elif which == 1:
+            elif space == 1:
                 first, last = end_x, dimension
             else:
                 first, last = end_x, end_z
             if first == last:  # no z: every row is close
-                counts[which, query] = n
+                counts[space, query] = n
                 continue
             _meet(sets, last_in, first_out, point, radius, first, last, possible, certain)
-            counts[which, query] = _within(rows, query, first, last, radius, possible, certain)
+            counts[space, query] = _within(rows, query, first, last, radius, possible, certain)

@@ -148,10 +148,10 @@ def _point(
         results = [_measured(rule, cloud, f, budget, rng, save_to) for cloud, rng in clouds]
     except RuleRefuses:
         return BiasPoint(f, n, None, None, None, False, None, None)
-    worst = max(results, key=lambda one: _in_spreads(one.search))
-    errors = [_in_spreads(one.search) for one in results]
-    kappas = [one.kappa for one in results]
-    ratios = [one.ratio for one in results if one.ratio is not None]
+    worst = max(results, key=lambda result: _in_spreads(result.search))
+    errors = [_in_spreads(result.search) for result in results]
+    kappas = [result.kappa for result in results]
+    ratios = [result.ratio for result in results if result.ratio is not None]
     notes: tuple[str, ...] = (
         f"least and largest of {len(results)} searches; a search bounds the worst case from below",
     )
@@ -164,10 +164,10 @@ def _point(
     return BiasPoint(
         f,
         n,
-        estimate(errors, max(max(errors), max(one.allowed for one in results)), "ε"),
-        estimate(kappas, max(max(kappas), max(one.allowed_kappa for one in results)), "κ"),
+        estimate(errors, max(max(errors), max(result.allowed for result in results)), "ε"),
+        estimate(kappas, max(max(kappas), max(result.allowed_kappa for result in results)), "κ"),
         max(ratios) if ratios else None,
-        any(one.search.unbounded for one in results),
+        any(result.search.unbounded for result in results),
         worst.search,
         worst.honest,
     )

@@ -174,20 +174,20 @@ class DistributedMixture:
         fit = self.fit_local(data, rng)
         sent = packed(fit.mixture).reshape(runs, n, -1).swapaxes(0, 1)
         arrived = channel.send(0, np.arange(n), SERVER, "mixture", sent, encrypted=self.encrypted)
-        made = [self._served(unpacked(arrived[:, run], self.components)) for run in range(runs)]
-        results = np.stack([one[0] for one in made])
+        served = [self._served(unpacked(arrived[:, run], self.components)) for run in range(runs)]
+        results = np.stack([served_run[0] for served_run in served])
         everyone = np.zeros(n, dtype=np.intp)
         back = channel.send(
             1, SERVER, np.arange(n), "aggregate", results[None], encrypted=self.encrypted, content=everyone
         )
-        refused = tuple(one[2] for one in made)
+        refused = tuple(served_run[2] for served_run in served)
         _warn(refused)
         return MixtureRun(
             unpacked(results, self.components),
             np.repeat(back[0][:, None], n, axis=1),
-            tuple(one[1] for one in made),
+            tuple(served_run[1] for served_run in served),
             refused,
-            {run: one[3] for run, one in enumerate(made) if one[3]},
+            {run: served_run[3] for run, served_run in enumerate(served) if served_run[3]},
             fit,
             channel.transcript,
         )

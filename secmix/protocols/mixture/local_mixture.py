@@ -181,10 +181,10 @@ def _run(problem: _Problem, start: Mixture, tolerance: float, max_iterations: in
     histories: list[list[float]] = [[] for _ in range(b)]
     active = np.arange(b)
     for step in range(max_iterations + 1):
-        some = problem if len(active) == b else problem[active]
+        unfinished = problem if len(active) == b else problem[active]
         current = Mixture(weights[active], means[active], covariances[active])
-        resp, density = current.column_responsibilities(some.columns)
-        value = density.sum(axis=-1) - _price(some, current)
+        resp, density = current.column_responsibilities(unfinished.columns)
+        value = density.sum(axis=-1) - _price(unfinished, current)
         for j, reached in zip(active, value, strict=True):
             histories[j].append(float(reached))
         done = np.abs(value - penalised[active]) < tolerance * size
@@ -194,7 +194,9 @@ def _run(problem: _Problem, start: Mixture, tolerance: float, max_iterations: in
             break
         going = np.flatnonzero(~done)
         active = active[going]
-        better = _maximised(some[going] if done.any() else some, resp[going] if done.any() else resp, current[going])
+        better = _maximised(
+            unfinished[going] if done.any() else unfinished, resp[going] if done.any() else resp, current[going]
+        )
         weights[active], means[active], covariances[active] = better.weights, better.means, better.covariances
         iterations[active] += 1
     return LocalFit(

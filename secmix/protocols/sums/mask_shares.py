@@ -47,12 +47,12 @@ class DealtShares:
                 f"the sum cannot be unmasked: {len(answers)} shares of node {node} came and {needed} are needed; let "
                 "fewer nodes drop out, or lower the threshold"
             )
-        some = dict(list(answers.items())[:needed])
+        chosen = dict(list(answers.items())[:needed])
         keepers = keepers_of(self.network, node)
-        points = [keepers.index(v) + 1 for v in some]
+        points = [keepers.index(v) + 1 for v in chosen]
         prime = self.code.prime
         return np.asarray(
-            weighted_sums([recovery_coefficients(points, prime)], np.stack(list(some.values())), prime)[0]
+            weighted_sums([recovery_coefficients(points, prime)], np.stack(list(chosen.values())), prime)[0]
         )
 
 
@@ -70,20 +70,20 @@ def deal(
     channel: Channel,
 ) -> DealtShares:
     """Deal shares of ``secrets``, node -> (1 + degree, runs, m); ``drawn`` holds the first shares of each in turn."""
-    dealt: dict[int, dict[int, Words]] = {}
+    shares_of: dict[int, dict[int, Words]] = {}
     for u, secret in secrets.items():
         keepers, count = keepers_of(network, u), (thresholds[u] - 1) * len(secret)
         first, drawn = drawn[:count], drawn[count:]
         channel.hold(0, [u] * count, "dealt share", code.payload(first))
         known = np.concatenate([secret[None], first.reshape(thresholds[u] - 1, *secret.shape)])
         rows = share_coefficients(thresholds[u], len(keepers))[thresholds[u] - 1 :]
-        made = [*known[1:], *weighted_sums(rows, known, code.prime)]
+        shares = [*known[1:], *weighted_sums(rows, known, code.prime)]
         own, others = keepers.index(u), [v for v in keepers if v != u]
-        sent = code.payload(np.concatenate([*made[:own], *made[own + 1 :]]))
+        sent = code.payload(np.concatenate([*shares[:own], *shares[own + 1 :]]))
         arrived = channel.send(0, u, np.repeat(others, len(secret)), "share", sent, encrypted=True)
         parts = np.split(code.words(arrived), len(others))
-        dealt[u] = {**dict(zip(others, parts, strict=True)), u: made[own]}
-    return DealtShares(network, code, thresholds, dealt)
+        shares_of[u] = {**dict(zip(others, parts, strict=True)), u: shares[own]}
+    return DealtShares(network, code, thresholds, shares_of)
 
 
 def wanted_of(node: int, survivors: list[int]) -> int:
@@ -92,12 +92,12 @@ def wanted_of(node: int, survivors: list[int]) -> int:
 
 
 def requests(
-    dealt: DealtShares, survivors: list[int], shape: tuple[int, ...], channel: Channel, *, encrypted: bool
+    secret_shares: DealtShares, survivors: list[int], shape: tuple[int, ...], channel: Channel, *, encrypted: bool
 ) -> dict[int, dict[int, int]]:
     """Send the requests; return what each survivor is asked for, by client and node, as it arrived."""
     asked: dict[int, dict[int, int]] = {v: {} for v in survivors}
-    for u in range(dealt.network.n):
-        clients = [v for v in keepers_of(dealt.network, u) if v in asked]
+    for u in range(secret_shares.network.n):
+        clients = [v for v in keepers_of(secret_shares.network, u) if v in asked]
         if not clients:
             continue
         wanted = np.full((len(clients), *shape), float(wanted_of(u, survivors)))
@@ -119,21 +119,21 @@ def consents(asked: Mapping[int, int], threshold: int) -> bool:
 
 
 def answers(
-    dealt: DealtShares, asked: Mapping[int, Mapping[int, int]], channel: Channel, *, encrypted: bool
+    secret_shares: DealtShares, asked: Mapping[int, Mapping[int, int]], channel: Channel, *, encrypted: bool
 ) -> dict[int, tuple[dict[int, Words], dict[int, Words]]]:
     """Send the shares that clients are asked for; return those of self and pair masks by node, then by keeper."""
     received = {}
-    for u in range(dealt.network.n):
+    for u in range(secret_shares.network.n):
         kinds: list[dict[int, Words]] = []
         for want, what, rows in ((SELF, "self mask", slice(1)), (PAIRS, "pair masks", slice(1, None))):
             by = [v for v in asked if asked[v].get(u, 0) in (want, SELF + PAIRS)]
-            parts = [dealt.shares[u][v][rows] for v in by]
+            parts = [secret_shares.shares[u][v][rows] for v in by]
             if not by:
                 kinds.append({})
                 continue
             senders = np.repeat(by, [len(part) for part in parts])
-            sent = dealt.code.payload(np.concatenate(parts))
+            sent = secret_shares.code.payload(np.concatenate(parts))
             arrived = channel.send(4, senders, SERVER, f"share of the {what} of {u}", sent, encrypted=encrypted)
-            kinds.append(dict(zip(by, np.split(dealt.code.words(arrived), len(by)), strict=True)))
+            kinds.append(dict(zip(by, np.split(secret_shares.code.words(arrived), len(by)), strict=True)))
         received[u] = (kinds[0], kinds[1])
     return received

@@ -179,7 +179,7 @@ class SecureAggregation:
         pairs = _agreed(edges, network, code, channel)
         secrets = {u: np.stack([own[u], *pairs[u].values()]) for u in range(n)}
         thresholds = tuple(self.threshold_of(network, u) for u in range(n))
-        dealt = deal(secrets, first_shares, thresholds, network, code, channel)
+        secret_shares = deal(secrets, first_shares, thresholds, network, code, channel)
 
         def masked(round: int, nodes: list[int]) -> Words:
             """Send the vectors of ``nodes`` under their masks, and return what the server gets."""
@@ -191,7 +191,7 @@ class SecureAggregation:
         if not survivors:
             raise SecmixError("no node is left whose vector could be summed; let fewer drop out")
         total = masked(1, survivors).sum(axis=0)
-        asked = requests(dealt, survivors, (runs, m), channel, encrypted=self.encrypted)
+        asked = requests(secret_shares, survivors, (runs, m), channel, encrypted=self.encrypted)
         if self.late:
             masked(3, sorted(self.late))
         willing = {
@@ -199,13 +199,15 @@ class SecureAggregation:
             for v, wanted in asked.items()
             if v not in self.silent and (not self.refuses or consents(wanted, thresholds[v]))
         }
-        answered = answers(dealt, willing, channel, encrypted=self.encrypted)
+        answered = answers(secret_shares, willing, channel, encrypted=self.encrypted)
         averages = np.full_like(s, np.nan)
-        needed = _shares_needed(dealt, survivors, answered)
+        needed = _shares_needed(secret_shares, survivors, answered)
         too_few = any(len(shares) < thresholds[u] for u, shares in needed.items())
         if too_few and any(want != wanted_of(u, survivors) for v in asked for u, want in asked[v].items()):
             return averages, channel.transcript
-        masks_left = _masks_left(dealt, survivors, needed)  # an error where the drop-outs that were set are too many
+        masks_left = _masks_left(
+            secret_shares, survivors, needed
+        )  # an error where the drop-outs that were set are too many
         plain = code.decoded((total - masks_left) % code.prime)
         there = [u for u in survivors if u not in self.silent]
         one_for_all = np.zeros(len(there), dtype=np.intp)
@@ -236,26 +238,26 @@ def _agreed(drawn: Words, network: Network, code: FixedPoint, channel: Channel) 
 
 
 def _shares_needed(
-    dealt: DealtShares, survivors: list[int], answered: dict[int, tuple[dict[int, Words], dict[int, Words]]]
+    secret_shares: DealtShares, survivors: list[int], answered: dict[int, tuple[dict[int, Words], dict[int, Words]]]
 ) -> dict[int, dict[int, Words]]:
     """Pick, for each node whose masks are in the sum, the shares that recover them, by keeper."""
     needed = {}
-    for u in range(dealt.network.n):
+    for u in range(secret_shares.network.n):
         if u in survivors:
             needed[u] = answered[u][0]
-        elif set(dealt.network.neighbours(u)) & set(survivors):
+        elif set(secret_shares.network.neighbours(u)) & set(survivors):
             needed[u] = answered[u][1]
     return needed
 
 
-def _masks_left(dealt: DealtShares, survivors: list[int], needed: dict[int, dict[int, Words]]) -> Words:
+def _masks_left(secret_shares: DealtShares, survivors: list[int], needed: dict[int, dict[int, Words]]) -> Words:
     """Add up what the masked vectors of the survivors hold beside their inputs, modulo the prime."""
-    left = np.zeros_like(dealt.shares[0][0][0])
+    left = np.zeros_like(secret_shares.shares[0][0][0])
     for u, shares in needed.items():
-        secrets = dealt.recovered(u, shares)
+        secrets = secret_shares.recovered(u, shares)
         if u in survivors:
             left = left + secrets[0]
         else:
-            pairs = zip(dealt.network.neighbours(u), secrets, strict=True)
+            pairs = zip(secret_shares.network.neighbours(u), secrets, strict=True)
             left = left + sum(_sign(v, u) * p for v, p in pairs if v in survivors)
-    return np.asarray(left % dealt.code.prime)
+    return np.asarray(left % secret_shares.code.prime)

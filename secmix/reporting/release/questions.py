@@ -108,22 +108,24 @@ def _memory(report: Report) -> Question:
     attacked = any(cell.public for cell in report.cells)
     alone = "The result by itself was attacked by what is listed, and by nothing else."
     alone = alone if attacked else "The result by itself was not attacked."
-    kept = []
+    sentences = []
     for cell in report.cells:
         partly = sum(node.standing == "partly leaked" for node in cell.nodes)
         if partly or any(node.standing == "revealed" for node in cell.nodes):
             more = f", and {partly} partly leaked" if partly else ""
-            kept.append(f"{cell.protocol}, {cell.adversary}: {words.tally(cell)}{more}, from what this adversary reads")
+            sentences.append(
+                f"{cell.protocol}, {cell.adversary}: {words.tally(cell)}{more}, from what this adversary reads"
+            )
     tests = [finding for finding in report.findings if finding.evidence == MEMBERSHIP]
     if tests:
         most = max(tests, key=lambda finding: finding.low or 0.0)
-        kept.append(
+        sentences.append(
             f"{most.protocol}: the result alone tells the membership of a row in at least {most.low or 0.0:.1%} of the "
             f"runs, with {RATE:.0%} false alarms ({most.percent} confidence)"
         )
-    if not kept:
+    if not sentences:
         return unanswered("memory", f"No node's data were found in what was audited. {alone}")
-    return question("memory", "answered in part", [*kept, alone])
+    return question("memory", "answered in part", [*sentences, alone])
 
 
 def responsible(accepted: Sequence[Acceptance]) -> Question:

@@ -107,7 +107,7 @@ def _branch(
     members = np.full((len(asked), wide), -1, dtype=np.int64)
     # With a million nodes, memory access dominates: numbers that are the same for all nodes are not looked up.
     least_rows, alike, unit, total = rows.min(), rows.min() == rows.max(), price.min() == price.max(), 0
-    seen = np.zeros(n, dtype=np.bool_)
+    visited = np.zeros(n, dtype=np.bool_)
     queue = np.empty(n, dtype=np.int64)  # the boundary in order of discovery; decided up to ``at``
     grown = np.empty(n + 1, dtype=np.int64)  # how long the queue was before each decision
     absorbed = np.empty(n + 1, dtype=np.bool_)
@@ -116,9 +116,9 @@ def _branch(
         if rows[i] > most:
             continue
         best, length, at, room, paid, taken = limit + 1e-9, 0, 0, most - rows[i], 0.0, 0
-        seen[i] = True
+        visited[i] = True
         for e in range(indptr[i], indptr[i + 1]):
-            seen[indices[e]] = True
+            visited[indices[e]] = True
             queue[length] = indices[e]
             length += 1
         # Start with all neighbours corrupt: this upper bound prunes most of the search.
@@ -168,8 +168,8 @@ def _branch(
                         room -= rows[v]
                         for e in range(indptr[v], indptr[v + 1]):
                             u = indices[e]
-                            if not seen[u]:
-                                seen[u] = True
+                            if not visited[u]:
+                                visited[u] = True
                                 queue[length] = u
                                 length += 1
                     else:
@@ -183,7 +183,7 @@ def _branch(
                 at -= 1
                 v = queue[at]
                 for p in range(grown[at], length):
-                    seen[queue[p]] = False
+                    visited[queue[p]] = False
                 length = grown[at]
                 if absorbed[at]:
                     room += rows[v]
@@ -195,8 +195,8 @@ def _branch(
                 else:
                     paid -= price[v]
                     taken -= 1
-        seen[i] = False
+        visited[i] = False
         total += steps - left
         for p in range(length):
-            seen[queue[p]] = False
+            visited[queue[p]] = False
     return cost, proved, members, total

@@ -190,12 +190,14 @@ def _of_node(query: CoalitionQuery, oracle: _Oracle, graph: Network | None, node
     taps = _least(query, oracle, node, tapped, lines, False, trouble, "searched on the messages themselves")
     # Guards against colluders that read every line are guards against those that must choose their lines.
     everything = players | lines
-    both = Searched(None, searched.at_least, searched.guards, searched.stuck)
+    with_all_lines = Searched(None, searched.at_least, searched.guards, searched.stuck)
     if searched.choice is not None and listening(searched.choice):
-        both = searched
+        with_all_lines = searched
     elif searched.choice is not None or searched.stuck:
-        both = search(everything, listening, query.limit, searched.guards)
-    together = _least(query, oracle, node, both, everything, False, trouble, "searched on the messages themselves")
+        with_all_lines = search(everything, listening, query.limit, searched.guards)
+    together = _least(
+        query, oracle, node, with_all_lines, everything, False, trouble, "searched on the messages themselves"
+    )
     return NodeExposure(node, colluders, taps, together)
 
 

@@ -198,13 +198,13 @@ def confirmed_calls(first: Fits, second: Fits, instances: Sequence[Sequence[Run]
     """
     factor = float(np.median([a for a, _ in first.values()]))
     calls = [_calls(fits, factor, runs) for fits, runs in zip((first, second), instances, strict=True)]
-    both = set(calls[0]) & set(calls[1])
-    if len(both) < _SAME * len({*calls[0], *calls[1]}):
+    in_both = set(calls[0]) & set(calls[1])
+    if len(in_both) < _SAME * len({*calls[0], *calls[1]}):
         if not _are_equally_spaced(*calls):
             return [], False
-        both = set(calls[1])
+        in_both = set(calls[1])
     added = [b for fits in (first, second) for _, b in fits.values()]
-    return sorted(both), bool(np.ptp(added) <= _NEAR * max(abs(factor), max(map(abs, added))))
+    return sorted(in_both), bool(np.ptp(added) <= _NEAR * max(abs(factor), max(map(abs, added))))
 
 
 def _calls(fits: Fits, factor: float, runs: Sequence[Run]) -> list[int]:

@@ -183,12 +183,12 @@ def _deterministic(cipher: Cipher, words: Words, passed: Sequence[Parts]) -> lis
 
 def _counted_up(cipher: Cipher, words: Words, passed: Sequence[Parts]) -> Opened | None:
     """Encrypt one, and add it until the ciphertexts come out, with nothing but the public key."""
-    one, total = cipher.encrypt(1), cipher.encrypt(0)
+    unit, total = cipher.encrypt(1), cipher.encrypt(0)
     baby: dict[int, int] = {}  # by hashes, as ciphertexts are long: a collision gives a wrong word
     for count in range(_BABY):
         if baby.setdefault(hash(parts_of(total)), count) != count:
             return None  # it does not distinguish words
-        total = cipher.add(total, one)
+        total = cipher.add(total, unit)
     opened: dict[Parts, Any] = {}
     for sign in (-1, 1):  # steps down from words above, and up from those below
         step = cipher.encrypt(sign * _BABY)

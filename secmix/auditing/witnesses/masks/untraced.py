@@ -197,11 +197,11 @@ class UntracedSeeds:
             return None
         for modulus in self._moduli(rows[0].dtype):
             left = _less(np.concatenate(rows), np.concatenate(blank), modulus)
-            made = _less(np.concatenate(masks), masks[0], modulus)
-            size = np.abs(centred(_less(left[None], made[:, None], modulus), modulus))[:, :, :LOOKED_AT]
+            mask_steps = _less(np.concatenate(masks), masks[0], modulus)
+            size = np.abs(centred(_less(left[None], mask_steps[:, None], modulus), modulus))[:, :, :LOOKED_AT]
             wrong = mistaken(size.max(axis=2), candidates, np.array(right), size.shape[2])
             if wrong * 2.0**seed.bits < MISTAKEN:
-                return centred(_less(left, made[SAMPLE:], modulus), modulus)
+                return centred(_less(left, mask_steps[SAMPLE:], modulus), modulus)
         return None
 
     def _blank(self, run: int, place: Place, value: int, instead: int) -> NDArray[Any]:
