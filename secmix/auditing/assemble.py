@@ -52,8 +52,8 @@ def assemble(
         finding.model_copy(update={"notes": [named(note, cell.names) for note in finding.notes]})
         if cell.names
         else finding
-        for cell, (_, found) in zip(cells, results, strict=True)
-        for finding in found
+        for cell, (_, of_cell) in zip(cells, results, strict=True)
+        for finding in of_cell
     ]
     order = sorted(range(len(cells)), key=lambda k: not cells[k].public)  # what leaves at the end comes first
     cells, lines = [cells[k] for k in order], [lines[k] for k in order] if lines else []

@@ -165,13 +165,13 @@ def with_paths(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
     return scenario if changed == content else from_dict(changed)
 
 
-def seen_from(scenario: Scenario, folder: str | Path, here: str | Path = ".") -> Scenario:
-    """Return ``scenario``, whose paths start from ``folder``, with paths that start from ``here``."""
-    if Path(folder) == Path(here):
+def seen_from(scenario: Scenario, folder: str | Path, start: str | Path = ".") -> Scenario:
+    """Return ``scenario``, whose paths start from ``folder``, with paths that start from ``start``."""
+    if Path(folder) == Path(start):
         return scenario
-    if Path(here) == Path("."):
+    if Path(start) == Path("."):
         return with_paths(scenario, lambda path: os.path.join(folder, path))
-    return with_paths(scenario, lambda path: path if os.path.isabs(path) else _relative(Path(folder, path), here))
+    return with_paths(scenario, lambda path: path if os.path.isabs(path) else _relative(Path(folder, path), start))
 
 
 def _relative(path: Path, here: str | Path) -> str:

@@ -173,17 +173,17 @@ class _RuleCheck:
 
     def run(self) -> AggregatorCheck:
         """Go through all stages, from what is read well to what takes long."""
-        few, many, named, repeated, searches = self.effort
+        small_searches, large_searches, named, repeated, searches = self.effort
         promises = [promise for promise in DRAWN if self._promises(promise)]
         for promise in promises:
-            self._search([(promise,)], self.plain, min(few, promise.most or few))
+            self._search([(promise,)], self.plain, min(small_searches, promise.most or small_searches))
         promises = [promise for promise in promises if promise.most is None]
         groups = [tuple(promise for promise in group if promise in promises) for group in _GROUPS]
         robust, *others = [group for group in groups if group] or [()]
-        self._search([*[robust] * 5, *others], self.space, many)
+        self._search([*[robust] * 5, *others], self.space, large_searches)
         if REACH in robust:  # many colluders, each next farther by the same factor: one that goes along is led away
             series = replace(self.space, pairs=largest(self.space.pairs)[-3:], kinds=CHAINS)
-            self._search([(REACH,)], replace(series, widths=(self.p,) if self.p else range(1, 10)), few)
+            self._search([(REACH,)], replace(series, widths=(self.p,) if self.p else range(1, 10)), small_searches)
         self._named_numbers(robust, named)
         shapes = beyond({*self.counts, *BEYOND}, self._refusal, self.space.pairs, self.f, self.n, self.p)
         self._search([robust], replace(self.space, most=np.inf), 0, shapes * max(named // 60, 1))

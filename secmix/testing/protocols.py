@@ -140,7 +140,7 @@ class _ProtocolCheck:
         self.sizes: list[tuple[int, int, int]] = []
         self.proved = self.calls = self.refused = self.less = 0
 
-    def run(self, promises: list[Promise], few: int, many: int) -> ProtocolCheck:
+    def run(self, promises: list[Promise], small_cases: int, large_cases: int) -> ProtocolCheck:
         """Try every promise on small cases, and those that take little time on large ones."""
 
         def fails(values: Any, first: BrokenPromise | None) -> BrokenPromise | None:
@@ -154,9 +154,9 @@ class _ProtocolCheck:
             return failure if failure and type(failure.why) is type(first.why) else None
 
         numbers = [int(number) for number in numbers_of(self.protocol) if number == int(number)]
-        large = large_calls(self.protocol, self.network, numbers, many, self.random) if self.sums else []
+        large = large_calls(self.protocol, self.network, numbers, large_cases, self.random) if self.sums else []
         usual = options(self.network, None if self.parts is None else len(self.parts))
-        for examples, first in ((few, []), (0, large)):
+        for examples, first in ((small_cases, []), (0, large)):
             failure = smallest_failure(usual, fails, examples=examples, random=self.random, first=first)
             if failure is not None:
                 defined, found = protocol_defined(self.protocol), f"found with seed={self.seed}"

@@ -30,6 +30,10 @@ REASONS = {
     "turn": "the outcome of a branch in a trace",
     "witness": "a witness that a number is composite (Miller 1976, Rabin 1980)",
 }
+VAGUE = frozenset(
+    "both dealt each few found here made many mine one ours said seen some theirs these those told whole".split()  # noqa: SIM905
+)
+LINES = 3  # that a vague name may be used on
 
 
 def named(file: Path) -> Iterator[tuple[str, int]]:
@@ -58,3 +62,47 @@ def test_nothing_is_named_by_a_private_word() -> None:
 def test_each_reason_is_of_a_word_that_is_used() -> None:
     used = {name.strip("_").casefold() for file in PACKAGE.rglob("*.py") for name, _ in named(file)}
     assert not REASONS.keys() - used
+
+
+def test_a_name_that_lives_for_lines_says_what_it_holds() -> None:
+    files = [file for file in sorted(PACKAGE.rglob("*.py")) if "kernel" not in file.parts]
+    assert not [
+        f"{file.relative_to(PACKAGE)}, lines {min(lines)} to {max(lines)}: {name}"
+        for file in files
+        for name, lines in _used(ast.parse(file.read_text(encoding="utf-8")), {})
+        if max(lines) - min(lines) >= LINES
+    ]
+
+
+def _used(node: ast.AST, scope: dict[str, list[int]]) -> Iterator[tuple[str, list[int]]]:
+    """Yield each vague variable below a node, with the lines it is used on, once its scope has ended.
+
+    A scope is a function, a comprehension, or a loop over such a variable.
+    """
+    bound = _bound(node)
+    if bound is not None:
+        own: dict[str, list[int]] = {name: [] for name in bound}
+        scope = {**scope, **own}
+    if isinstance(node, ast.arg):
+        scope.get(node.arg, []).append(node.lineno)
+    if isinstance(node, ast.Name):
+        scope.get(node.id, []).append(node.lineno)
+    for child in ast.iter_child_nodes(node):
+        yield from _used(child, scope)
+    if bound is not None:
+        yield from ((name, lines) for name, lines in own.items() if lines)
+
+
+def _bound(node: ast.AST) -> frozenset[str] | None:
+    """Return the vague names that have a meaning of their own within a node; None if it is no scope."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        named: list[ast.AST] = [node]
+    elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        named = [generator.target for generator in node.generators]
+    elif isinstance(node, ast.For):
+        named = [node.target]
+    else:
+        return None
+    below = [name for each in named for name in ast.walk(each)]
+    stored = {name.id for name in below if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+    return VAGUE & (stored | {name.arg for name in below if isinstance(name, ast.arg)})

@@ -165,19 +165,19 @@ def _statuses(model: _Model) -> dict[int, NodeStatus]:
 
 
 def _in_words(statuses: Mapping[int, NodeStatus]) -> str:
-    def those(rank: int) -> tuple[int, ...]:
+    def nodes_of(rank: int) -> tuple[int, ...]:
         return tuple(node for node, (status, _) in statuses.items() if status == rank)
 
     parts = []
-    if revealed := those(_REVEALED):
+    if revealed := nodes_of(_REVEALED):
         parts.append(f"the summed vector of {nodes_in_words(revealed)} is known then")
     elif max((known for _, known in statuses.values()), default=0.0) < 1e-9:
         return "nothing that the adversary holds then depends on anybody's input"
     else:
         parts.append("nobody's summed vector is known then")
-    if solvable := those(_SOLVABLE):
+    if solvable := nodes_of(_SOLVABLE):
         parts.append(f"the known sums may still be solved for the rows of {nodes_in_words(solvable)}")
-    if partly := those(_PARTLY):
+    if partly := nodes_of(_PARTLY):
         share = max(statuses[node][1] for node in partly)
         parts.append(f"of {nodes_in_words(partly)} up to {share:.0%} of the vector's variance is known")
     if len(parts) == 1 and not revealed:

@@ -119,13 +119,13 @@ def _few_rows(setup: Setup) -> list[str]:
         f"node {i}: {count} of {len(rows)}"
         for i, (count, rows) in enumerate(zip(setup.counts, setup.groups, strict=True))
     ]
-    few = [
+    small_groups = [
         f"node {i} has {len(rows)} rows to draw {count} from in each run: too few for resampling, what is measured of "
         "it says little"
         for i, (count, rows) in enumerate(zip(setup.counts, setup.groups, strict=True))
         if math.comb(len(rows), count) < _SAMPLES or len(rows) < _ROWS
     ]
-    return [own + "; ".join(sizes), *few]
+    return [own + "; ".join(sizes), *small_groups]
 
 
 def readable(case: CellContext) -> list[Origin]:

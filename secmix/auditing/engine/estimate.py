@@ -99,12 +99,12 @@ def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[
     fitting = max(int(room / (_SAFETY * _of_a_run(summed))), FEWEST_RUNS)
     enough = max(min(_EXACT_RUNS, _EXACT_NUMBERS // summed), FEWEST_RUNS) if is_exact(cell, setup) else cell.runs
     runs = min(cell.runs, fitting, enough)
-    made = f"{runs} of {cell.runs} runs were made: "
+    of_all = f"{runs} of {cell.runs} runs were made: "
     if runs == cell.runs:
         return runs, ""
     if runs < fitting:
-        return runs, made + "what exact evidence says does not depend on their number"
-    return runs, made + f"memory_limit = {cell.memory_limit} MiB allows no more"
+        return runs, of_all + "what exact evidence says does not depend on their number"
+    return runs, of_all + f"memory_limit = {cell.memory_limit} MiB allows no more"
 
 
 def _fewest(cell: Scenario, setup: SumSetup) -> int:

@@ -111,13 +111,13 @@ class _Bound:
 
 
 def _of_node(case: CellContext, claim: ClaimSpec, node: int, *, look: bool) -> NodeClaim:
-    """Hold a claim against what is proved of one node and, with ``look``, what is seen."""
+    """Hold a claim against what is proved of one node and, with ``look``, against runs."""
     bound = noise_bounds(case, claim.terms).get(node)
     proof = _proof(case, bound, claim)
-    seen = _Bound(0.0, 1.0, f"not seen: {_NODES} other nodes were looked at")
+    lower = _Bound(0.0, 1.0, f"not seen: {_NODES} other nodes were looked at")
     if look:
-        seen = _seen(case, claim, node, proved=isinstance(proof, Clearance))
-    verdict = decide.of_claim(proof, seen.epsilon, claim.epsilon)
+        lower = _lower_bound(case, claim, node, proved=isinstance(proof, Clearance))
+    verdict = decide.of_claim(proof, lower.epsilon, claim.epsilon)
     proved = 0.0 if bound is None and isinstance(proof, Clearance) else None
     if bound is not None and not bound.why_open and bound.epsilon is not None and math.isfinite(bound.epsilon):
         proved = bound.epsilon
@@ -125,12 +125,12 @@ def _of_node(case: CellContext, claim: ClaimSpec, node: int, *, look: bool) -> N
         node=node,
         proved=proved,
         follows=_follows(proof, bound),
-        seen=seen.epsilon if math.isfinite(seen.epsilon) else None,
-        confidence=seen.confidence,
-        method=seen.method,
-        neighbours=seen.pair.words if seen.pair else "",
-        paste=_paste(seen),
-        fails=_fails(seen, bound, proof, proved) if verdict == "violated" else "",
+        seen=lower.epsilon if math.isfinite(lower.epsilon) else None,
+        confidence=lower.confidence,
+        method=lower.method,
+        neighbours=lower.pair.words if lower.pair else "",
+        paste=_paste(lower),
+        fails=_fails(lower, bound, proof, proved) if verdict == "violated" else "",
         verdict=verdict,
     )
 
@@ -163,7 +163,7 @@ def _follows(proof: Clearance | Open, bound: NoiseBound | None) -> str:
     return "; ".join([proof.says, *proof.assumes])
 
 
-def _seen(case: CellContext, claim: ClaimSpec, node: int, *, proved: bool) -> _Bound:
+def _lower_bound(case: CellContext, claim: ClaimSpec, node: int, *, proved: bool) -> _Bound:
     """Return the largest lower bound of two readings; the second is tried where the first leaves the claim open."""
     level = level_shares(case.cell).epsilon / _looks(case)
     best, missed = _Bound(0.0, 1 - level, ""), []
@@ -211,13 +211,13 @@ def _fails(seen: _Bound, bound: NoiseBound | None, proof: Clearance | Open, prov
     return "; ".join(parts) or "messages tell the two data sets apart"
 
 
-def _paste(seen: _Bound) -> str:
+def _paste(bound: _Bound) -> str:
     """Write the two data sets of the node and the score as Python, without numbers that are the same in both."""
-    if seen.pair is None:
+    if bound.pair is None:
         return ""
-    sides = [np.asarray(parts[seen.pair.node][0], dtype=float) for parts in seen.pair.sides]
+    sides = [np.asarray(parts[bound.pair.node][0], dtype=float) for parts in bound.pair.sides]
     lines = [f"{name} = {_rows(rows)}" for name, rows in zip(("first", "second"), sides, strict=True)]
-    return "\n".join([f"# Rows of node {seen.pair.node}: {seen.pair.words}.", *lines, f"# Score: {seen.score}."])
+    return "\n".join([f"# Rows of node {bound.pair.node}: {bound.pair.words}.", *lines, f"# Score: {bound.score}."])
 
 
 def _rows(rows: np.ndarray) -> str:

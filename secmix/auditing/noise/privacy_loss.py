@@ -119,22 +119,22 @@ class _Reader:
     def loss(self, pair: Pair, key: int, tilt: _Tilt | None = None) -> _Loss:
         """Return the privacy loss of one call."""
         bend = None if tilt is None else tilt.bend
-        one = self.player.record(pair.sides[0], self.first + key, bend=bend)
-        other = self.player.played(one, pair.sides[1])
-        for call in (one, other):
+        first = self.player.record(pair.sides[0], self.first + key, bend=bend)
+        second = self.player.played(first, pair.sides[1])
+        for call in (first, second):
             if why := failed(call.call):
                 raise SecmixError(why)
-        self.messages = one.call.messages
-        read = self._read(one)
-        _must_hold(read, one.releases)
-        differs = _difference(read, self._read(other))
-        known = _alike(one.releases, other.releases)
+        self.messages = first.call.messages
+        read = self._read(first)
+        _must_hold(read, first.releases)
+        differs = _difference(read, self._read(second))
+        known = _alike(first.releases, second.releases)
         if not known and not differs:
             raise SecmixError("releases of the two data sets differ in number, kind or shape")
-        pairs = list(zip(one.releases, other.releases, strict=True)) if known else []
+        pairs = list(zip(first.releases, second.releases, strict=True)) if known else []
         shifts = tuple((old.value - new.value) / old.scale for old, new in pairs)
         value = math.inf if differs else sum(_log_ratio(old, new) for old, new in pairs)
-        return _Loss(value, shifts, one.releases, differs)
+        return _Loss(value, shifts, first.releases, differs)
 
     def losses(self, pair: Pair, tilt: _Tilt, first: int, calls: int) -> list[_Loss]:
         """Return the privacy losses of so many calls, with numbers of draws from ``first`` on."""
@@ -157,10 +157,10 @@ class _Reader:
             if why := known or repeated_noise(recorded.releases, other.releases):
                 raise SecmixError(why)
 
-    def _beside(self, one: PlayedCall, other: PlayedCall) -> str:
+    def _beside(self, first: PlayedCall, second: PlayedCall) -> str:
         """Name what differs in two calls on the same data whose releases return the same; empty if nothing does."""
-        differs = _difference(self._read(one), self._read(other))
-        values = zip(one.releases, other.releases, strict=False)
+        differs = _difference(self._read(first), self._read(second))
+        values = zip(first.releases, second.releases, strict=False)
         return differs or "a released value" * any(not same_bits(old.value, new.value) for old, new in values)
 
     def _drawn_in_public(self, recorded: PlayedCall) -> bool:
@@ -350,13 +350,13 @@ def _log_ratio(old: Release, new: Release) -> float:
     return scales + float((np.abs(far) - np.abs(near)).sum())
 
 
-def _difference(one: Sequence[tuple[Origin, Array]], other: Sequence[tuple[Origin, Array]]) -> str:
+def _difference(first: Sequence[tuple[Origin, Array]], second: Sequence[tuple[Origin, Array]]) -> str:
     """Name the first thing that is read in one call and not in the other; empty if none is."""
-    for (origin, row), (_, new) in zip(one, other, strict=False):
+    for (origin, row), (_, new) in zip(first, second, strict=False):
         if row.shape != new.shape or row.dtype != new.dtype:
             return f"the length of {origin}"
         if same_bits(row, new):
             continue
         if row.dtype.kind not in "fiub" or not np.allclose(row, new, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True):
             return str(origin)
-    return "" if len(one) == len(other) else "the number of messages"
+    return "" if len(first) == len(second) else "the number of messages"

@@ -128,10 +128,10 @@ def _reading(linear: LinearView, corrupt: frozenset[int], before: Reading | None
     return Reading(linear, GaussianView.of(plain, reach), subspace_of(linear, corrupt, same))
 
 
-def _same_coefficients(one: LinearView, other: LinearView) -> bool:
-    pairs = ((one.A, other.A), (one.M, other.M), (one.factor, other.factor))
+def _same_coefficients(left: LinearView, right: LinearView) -> bool:
+    pairs = ((left.A, right.A), (left.M, right.M), (left.factor, right.factor))
     alike = all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
-    return alike and (one.n, one.modulus) == (other.n, other.modulus)
+    return alike and (left.n, left.modulus) == (right.n, right.modulus)
 
 
 def linear_part(

@@ -222,9 +222,9 @@ def _possible_rows(job: JobRecording) -> list[str]:
 def _unlike_filters(job: JobRecording) -> list[str]:
     """Say where one client has a filter that another has not."""
     own = {
-        each.name: {str(line["class"]) for line in each.filters}
-        for each in job.participants
-        if each.name in job.clients
+        client.name: {str(line["class"]) for line in client.filters}
+        for client in job.participants
+        if client.name in job.clients
     }
     every = {name for names in own.values() for name in names}
     return [

@@ -79,10 +79,10 @@ def averaged(job: JobRecording) -> tuple[str, tuple[str, ...], str] | None:
             sent = {m.sender: m for m in _round(job, task, now, True) if m.sender in job.clients}
             got = {m.receiver: m for m in _round(job, task, now, False)}
             after = next(_round(job, task, later, False), None)
-            made = [model for client, m in sent.items() if (model := made_of(got.get(client), m)) is not None]
-            if len(sent) > 1 and after is not None and len(made) == len(sent):
+            models = [model for client, m in sent.items() if (model := made_of(got.get(client), m)) is not None]
+            if len(sent) > 1 and after is not None and len(models) == len(sent):
                 for weights, how in weightings([_stated_weight(m) for m in sent.values()], f"by {STEPS}"):
-                    if _is_mean(made, weights, variables(after)):
+                    if _is_mean(models, weights, variables(after)):
                         return f"{task}, {now}", tuple(sorted(sent)), how
     return None
 
@@ -96,9 +96,9 @@ def _stated_weight(message: JobMessage) -> float | None:
     return next((value for path, value in message.singles.items() if path.endswith(STEPS)), None)
 
 
-def _is_mean(made: list[dict[str, Array]], weights: Array, after: dict[str, Array]) -> bool:
-    names = [name for name in after if all(name in model for model in made)]
-    return are_means(((after[name], [model[name] for model in made]) for name in names), weights)
+def _is_mean(models: list[dict[str, Array]], weights: Array, after: dict[str, Array]) -> bool:
+    names = [name for name in after if all(name in model for model in models)]
+    return are_means(((after[name], [model[name] for model in models]) for name in names), weights)
 
 
 _SOMEBODY = "a client"

@@ -122,10 +122,11 @@ def subspace_of(view: LinearView, corrupt: frozenset[int], reach: MaskRange | No
     """Compute the leaked subspace of a view whose A and M are known; ``reach`` is its ``mask_range``, if known."""
     A, basis = view.A, reach[0] if reach else None
     if basis is None:
-        both = np.hstack([view.spread, A])
-        if len(both) > both.shape[1]:  # the triangle has the rows' inner products, and with them all that is asked here
-            both = np.asarray(np.linalg.qr(both, mode="r"))
-        A, basis = both[:, view.M.shape[1] :], _range(both[:, : view.M.shape[1]])[0]
+        coefficients = np.hstack([view.spread, A])
+        # The triangle has the rows' inner products, and with them all that is asked here.
+        if len(coefficients) > coefficients.shape[1]:
+            coefficients = np.asarray(np.linalg.qr(coefficients, mode="r"))
+        A, basis = coefficients[:, view.M.shape[1] :], _range(coefficients[:, : view.M.shape[1]])[0]
     return LeakedSubspace(row_echelon(A - basis @ (basis.T @ A)), view.n, corrupt)
 
 

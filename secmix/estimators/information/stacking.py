@@ -39,10 +39,10 @@ def frugal_weights(parts: list[Floats], choices: Sequence[int]) -> Floats:
         beyond_chance = np.array(losses) - worth[used]
         if beyond_chance.min() >= 0:
             break
-        kept = np.delete(used, int(np.argmin(beyond_chance)))
+        rest = np.delete(used, int(np.argmin(beyond_chance)))
         weights = np.zeros(len(weights))
-        if len(kept):
-            weights[kept] = stacking_weights([part[kept] for part in parts])
+        if len(rest):
+            weights[rest] = stacking_weights([part[rest] for part in parts])
     return weights
 
 

@@ -39,10 +39,10 @@ def by_bitmaps(rows: Floats, end_x: int, end_z: int, k: int, shrink: float) -> t
     last_in[:, 1:] = ranked[:, ends[1:] - 1]
     first_out[:, :-1], first_out[:, -1] = ranked[:, ends[:-1]], np.inf
     sets = _bitmaps(order, thickness, slices)
-    some = np.linspace(0, n - 1, min(n, max(4 * k, int(_SOME * np.sqrt(n))))).astype(np.int64)
-    few = np.ascontiguousarray(columns[:, some])
+    sampled = np.linspace(0, n - 1, min(n, max(4 * k, int(_SOME * np.sqrt(n))))).astype(np.int64)
+    sample = np.ascontiguousarray(columns[:, sampled])
     epsilon, counts = np.empty(n), np.empty((3, n), np.int64)
-    given = np.ascontiguousarray(rows), few, some, sets, last_in, first_out, end_x, end_z, k, shrink
+    given = np.ascontiguousarray(rows), sample, sampled, sets, last_in, first_out, end_x, end_z, k, shrink
     in_threads(lambda begin, end: _search(*given, epsilon, counts, begin, end), n)
     return epsilon, counts
 
@@ -165,8 +165,8 @@ def _nearest(rows: Floats, query: int, possible: Words, best: Floats) -> None:
 @compiled
 def _search(
     rows: Floats,
-    few: Floats,
-    some: Counts,
+    sample: Floats,
+    sampled: Counts,
     sets: Words,
     last_in: Floats,
     first_out: Floats,
@@ -180,15 +180,15 @@ def _search(
     end: int,
 ) -> None:
     n, dimension = rows.shape
-    distances, best = np.empty(some.size), np.empty(k)
+    distances, best = np.empty(sampled.size), np.empty(k)
     possible, certain = np.empty(sets.shape[2], np.uint64), np.empty(sets.shape[2], np.uint64)
     for query in range(begin, end):
         point = rows[query]
         # The k-th distance to some of the rows bounds that to all.
-        spread(few, point, 0, dimension, distances)
+        spread(sample, point, 0, dimension, distances)
         best[:] = np.inf
-        for row in range(some.size):
-            if distances[row] < best[-1] and some[row] != query:
+        for row in range(sampled.size):
+            if distances[row] < best[-1] and sampled[row] != query:
                 insert(best, distances[row])
         _meet(sets, last_in, first_out, point, best[-1], 0, dimension, possible, certain)
         _nearest(rows, query, possible, best)

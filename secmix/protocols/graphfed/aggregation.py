@@ -120,20 +120,20 @@ def neighbourhood(
     own and 0 where a message describes no mixture; its own stands in for that.
     """
     # By node number, the node itself among them: nodes that receive the same then add in the same order.
-    who = sorted({node, *np.flatnonzero(weights).tolist()})
-    own = who.index(node)
-    counts = np.where(np.arange(len(who))[:, None, None] == own, own_message.counts, received.counts[who])
+    members = sorted({node, *np.flatnonzero(weights).tolist()})
+    own = members.index(node)
+    counts = np.where(np.arange(len(members))[:, None, None] == own, own_message.counts, received.counts[members])
     fine = np.asarray(~np.isnan(counts).any(axis=-1))
-    theirs, m = received.mixture, own_message.mixture
+    mixtures, own_mixture = received.mixture, own_message.mixture
 
-    def those(name: str) -> Array:
-        array, instead = getattr(theirs, name)[who], getattr(m, name)
+    def averaged(name: str) -> Array:
+        array, instead = getattr(mixtures, name)[members], getattr(own_mixture, name)
         array[own] = instead
         return np.asarray(np.where(fine.reshape(*fine.shape, *[1] * (array.ndim - 2)), array, instead))
 
-    mixture = Mixture(those("weights"), those("means"), those("covariances"))
-    claims = np.where(fine, np.where(np.arange(len(who)) == own, 1.0, weights[who])[:, None], 0.0)
-    order = pairing(m, mixture)
+    mixture = Mixture(averaged("weights"), averaged("means"), averaged("covariances"))
+    claims = np.where(fine, np.where(np.arange(len(members)) == own, 1.0, weights[members])[:, None], 0.0)
+    order = pairing(own_mixture, mixture)
     order[own] = np.arange(own_message.counts.shape[-1])
     return NodeMessage(np.where(fine[..., None], counts, 0.0), mixture).reordered(order), claims, own
 

@@ -132,11 +132,11 @@ def _sections(report: Report) -> list[Section]:
     by_cell: dict[tuple[str, str], list[Finding]] = {}
     for finding in sorted(report.findings, key=lambda f: f.node):
         by_cell.setdefault((finding.protocol, finding.adversary), []).append(finding)
-    few = len(report.cells) <= 4
+    all_open = len(report.cells) <= 4
     opened = 0
     sections = []
     for k, cell in words.numbered(report):
-        shown = few or (cell.verdict == "violated" and opened < OPEN_SECTIONS)
+        shown = all_open or (cell.verdict == "violated" and opened < OPEN_SECTIONS)
         opened += shown
         nodes = words.by_severity(cell)
         measured = cell.robustness

@@ -37,22 +37,22 @@ def reach_of(old: Release, new: Release, *, all_move: bool = False) -> Reach:
 
 def _distance(before: Clip, after: Clip, order: int, all_move: bool) -> tuple[float, str]:
     """Return the sensitivity in the norm of ``order``, and what makes it larger than that of one vector."""
-    few, many = sorted((before.vectors, after.vectors), key=len)
-    if len(few) == len(many):
-        moved = sum(not same_bits(a, b) for a, b in zip(few, many, strict=True))
+    shorter, longer = sorted((before.vectors, after.vectors), key=len)
+    if len(shorter) == len(longer):
+        moved = sum(not same_bits(a, b) for a, b in zip(shorter, longer, strict=True))
         if moved <= 1 and not all_move:
             return before.moves_by(order, 1), ""
-        why = f"{len(many)} clipped vectors count, since several of them move at a time"
-        return before.moves_by(order, len(many)), why
-    if before.reduction == "mean" and len(few):  # two means of vectors within a ball lie within it
+        why = f"{len(longer)} clipped vectors count, since several of them move at a time"
+        return before.moves_by(order, len(longer)), why
+    if before.reduction == "mean" and len(shorter):  # two means of vectors within a ball lie within it
         return 2 * before.norm, ""
-    if before.reduction == "sum" and len(many) == len(few) + 1 and _is_one_more(few, many):
+    if before.reduction == "sum" and len(longer) == len(shorter) + 1 and _is_one_more(shorter, longer):
         return before.norm, ""
     return math.inf, "the number of clipped vectors changes, and others than one of them move"
 
 
-def _is_one_more(few: Array, many: Array) -> bool:
-    """Say whether ``many`` (k + 1, d) is ``few`` (k, d) with one vector more, in the same order."""
-    same = [same_bits(a, b) for a, b in zip(few, many[:-1], strict=True)]
+def _is_one_more(shorter: Array, longer: Array) -> bool:
+    """Say whether ``longer`` (k + 1, d) is ``shorter`` (k, d) with one vector more, in the same order."""
+    same = [same_bits(a, b) for a, b in zip(shorter, longer[:-1], strict=True)]
     at = int(np.argmin([*same, False]))
-    return all(same_bits(a, b) for a, b in zip(few[at:], many[at + 1 :], strict=True))
+    return all(same_bits(a, b) for a, b in zip(shorter[at:], longer[at + 1 :], strict=True))
