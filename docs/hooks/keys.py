@@ -75,9 +75,9 @@ def kind_of(prop: dict[str, Any], defs: dict[str, Any]) -> str:
     """A JSON schema of one value in words.
 
     >>> kind_of({"type": "integer", "minimum": 1}, {}), kind_of({"enum": ["a", "b"], "type": "string"}, {})
-    ('whole number, at least 1', '"a" or "b"')
+    ('integer, at least 1', '"a" or "b"')
     >>> kind_of({"type": "integer", "maximum": 1_000_000}, {})  # as TOML may have it
-    'whole number, at most 1_000_000'
+    'integer, at most 1_000_000'
     """
     if "$ref" in prop:
         return kind_of(defs[prop["$ref"].rpartition("/")[2]], defs)
@@ -87,7 +87,7 @@ def kind_of(prop: dict[str, Any], defs: dict[str, Any]) -> str:
         return " or ".join(f'"{each}"' for each in prop["enum"])
     if prop.get("type") == "array":
         return f"list of {kind_of(prop.get('items', {}), defs)}"
-    words = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text"}
+    words = {"integer": "integer", "number": "number", "boolean": "true or false", "string": "text"}
     bounds = [
         f"{word} {prop[key]:_}"
         for key, word in (

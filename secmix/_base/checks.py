@@ -80,7 +80,7 @@ def integer(value: Any, name: str, least: int = 1) -> int:
 
 
 def word(bits: int, fraction_bits: int) -> None:
-    """Check that float64 carries words of so many bits exactly, and that whole numbers have bits left."""
+    """Check that float64 carries words of so many bits exactly, and that integers have bits left."""
     integer(bits, "bits", 8)
     integer(fraction_bits, "fraction_bits", 0)
     if bits > 52 or fraction_bits >= bits - 2:

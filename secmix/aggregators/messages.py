@@ -68,7 +68,7 @@ def screened(messages: ArrayLike, f: int = 0) -> Screened:
     DataError
         Not an array of n >= 1 rows and p >= 1 columns of real numbers, or no row is finite.
     SecmixError
-        f is not a whole number of at least 0, or not below n.
+        f is not an integer of at least 0, or not below n.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def flower_scenario(folder: Path, beside: Path = Path(), csv: Path | None = None
     own = project.settings
     nodes = own.get("nodes", _NODES)
     if isinstance(nodes, bool) or not isinstance(nodes, int) or not 2 <= nodes <= _MOST_NODES:
-        raise ScenarioError(f"[tool.secmix] nodes is a whole number from 2 to {_MOST_NODES}; given {shown(nodes)}")
+        raise ScenarioError(f"[tool.secmix] nodes is an integer from 2 to {_MOST_NODES}; given {shown(nodes)}")
     calls = calls_for_data(project)
     rows = DescribedFile([], "") if csv is None else data_of(csv, beside, nodes)
     data = _data(own, rows, folder, beside)

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 class Cipher:
     """An additively homomorphic cipher, as a library has it (Paillier 1999, section 3, for one)."""
 
-    # ``words(inputs (runs, n, m)) -> (runs, n, m)``: the signed whole numbers that are encrypted
+    # ``words(inputs (runs, n, m)) -> (runs, n, m)``: the signed integers that are encrypted
     words: Callable[[ArrayLike], Any]
-    # ``encrypt(word)``: what passes, a whole number, bytes, or a tuple of such. Whoever has the public key calls it
+    # ``encrypt(word)``: what passes, an integer, bytes, or a tuple of such. Whoever has the public key calls it
     encrypt: Callable[[Any], Any]
     add: Callable[[Any, Any], Any]  # ``add(one, other)``: what seals the sum of what these seal. It needs no secret key
-    decrypt: Callable[[Any], Any]  # ``decrypt(sealed)``: the whole number, for who has the secret key
+    decrypt: Callable[[Any], Any]  # ``decrypt(sealed)``: the integer, for who has the secret key
     # the numbers of the public key that it computes modulo, or modulo a power of; of Paillier the product of primes
     public: Sequence[int]
     holders: tuple[int, ...]  # the nodes that have the secret key

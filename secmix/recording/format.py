@@ -49,7 +49,7 @@ def faults_of_line(line: Any) -> Iterator[str]:
         yield f"file: {shown(line['file'])}; expected six to nine digits and .npz"
     for key in _ENDS:
         if key in line and (type(line[key]) is not int or not -1 <= line[key] < 2**31):
-            yield f"{key}: {shown(line[key])}; expected a whole number from -1 to 2147483647"
+            yield f"{key}: {shown(line[key])}; expected an integer from -1 to 2147483647"
     if "encrypted" in line and not isinstance(line["encrypted"], bool):
         yield f"encrypted: {shown(line['encrypted'])}; expected true or false"
     if "parts" in line:

@@ -49,7 +49,7 @@ class CallDraw(NamedTuple):
     entries: int
     runs: int
     corrupt: int  # nodes, if so many leave two honest ones
-    plain: bool  # whole numbers for a reader, not every scale
+    plain: bool  # integers for a reader, not every scale
     quick: bool  # tried on what takes little time alone
     seed: int
 

@@ -59,7 +59,7 @@ class Trials:
 
     def fades(self, promise: Promise, inputs: RuleInputs) -> bool:
         """Say whether inputs of numbers a little larger pass: the rule may know the old ones from another call."""
-        step = 1e-9 if inputs.dtype in ("float64", ">f8") else 3.0  # fewer digits, or whole numbers
+        step = 1e-9 if inputs.dtype in ("float64", ">f8") else 3.0  # fewer digits, or integers
         more = {name: getattr(inputs, name) * (1 + step) + step for name in ("honest", "byzantine")}
         return self.fails(promise, replace(inputs, **more)) is None
 

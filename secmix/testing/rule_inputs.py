@@ -86,7 +86,7 @@ class Space:
     values: tuple[float, ...] = ()  # numbers that the rule's code names: entries, sizes and ratios
     kinds: Sequence[tuple[str, ...]] = KINDS  # of honest messages and of collusion
     forms: Sequence[tuple[str, ...]] = FORMS  # number types, layouts in memory, orders of arrival
-    sizes: Sequence[float | None] = SIZES  # of whole numbers for a reader; None for messages of every scale
+    sizes: Sequence[float | None] = SIZES  # of integers for a reader; None for messages of every scale
 
     def plain(self, pairs: Sequence[tuple[int, int]]) -> Space:
         """Return the inputs that are easy to read."""
@@ -106,7 +106,7 @@ class RuleDraw(NamedTuple):
     p: int
     forms: tuple[str, ...]  # number type, layout in memory, order of arrival
     kinds: tuple[str, ...]  # of honest messages and of collusion
-    size: float | None  # of plain messages, whole numbers for a reader; None for those of every scale
+    size: float | None  # of plain messages, integers for a reader; None for those of every scale
     seed: int
 
     @property
@@ -225,7 +225,7 @@ def _compared(promise: Promise, drawn: RuleDraw, space: Space, rng: np.random.Ge
     elif dtype not in (
         "float64",
         ">f8",
-    ):  # whole ones, whose squares can be summed without rounding in any of the types
+    ):  # integers, whose squares can be summed without rounding in any of the types
         top, dtype = max(int(np.sqrt(2**23 / p)), 6) // 2, "int32" if dtype in ("uint64", "float16") else dtype
         numbers = rng.integers(-top, top + 1, (n, p)).astype(np.float64)
     if promise is NO_MEMORY:
@@ -271,7 +271,7 @@ def _byzantine(drawn: RuleDraw, space: Space, cloud: Array, b: int, dtype: str, 
         scale = 1.0 if drawn.plain else float(np.abs(cloud).max()) or 1.0
         far = size * scale if floats else min(size * scale, most)
         sent = _in_concert(drawn.kinds[1], cloud, b, size, far, scale, most, space.values, rng)
-        if drawn.plain and size < 1e9 and p <= 3:  # whole numbers are easier to read
+        if drawn.plain and size < 1e9 and p <= 3:  # integers are easier to read
             sent = np.rint(sent)
         if space.values and rng.random() < 0.5:
             sent[:, rng.integers(p)] = rng.choice(space.values)

@@ -40,7 +40,7 @@ def _strategies() -> Any:
 
 
 def _matrix(rows: int, columns: int) -> SearchStrategy[Array]:
-    """Draw small whole numbers, which shrink to readable examples, or multiples that are not exact in binary."""
+    """Draw small integers, which shrink to readable examples, or multiples that are not exact in binary."""
     st = _strategies()
     if columns > 8:  # too many to draw one by one
         seeds: SearchStrategy[int] = st.integers(0, 2**16)

@@ -29,7 +29,7 @@ def test_every_key_of_a_scenario_has_a_meaning(table: str) -> None:
 
 def test_the_page_of_keys_has_types_bounds_and_defaults() -> None:
     page = keys.page()
-    assert "| `runs` | whole number, at least 100" in page
+    assert "| `runs` | integer, at least 100" in page
     assert '| `init` | "public" or "kmeans" or "moments" | `public` |' in page
     assert "| `max_normalised_leakage` | number, at least 0, at most 1 | none |" in page
     assert '**`name = "pdmm"`**' in page

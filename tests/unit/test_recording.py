@@ -227,7 +227,7 @@ def test_the_schema_that_ships_is_that_of_the_code_and_accepts_what_is_recorded(
     ("said", "fault"),
     [
         ({"file": "a.npz"}, "file: 'a.npz'; expected six to nine digits"),
-        ({"iteration": "1"}, "iteration: '1'; expected a whole number"),
+        ({"iteration": "1"}, "iteration: '1'; expected an integer"),
         ({"receiver": -2}, "receiver: -2; expected"),
         ({"encrypted": 1}, "encrypted: 1; expected true or false"),
         ({"parts": {}}, "parts: {}; expected a list"),

@@ -18,7 +18,7 @@ _TIMES = 10.0
 
 
 def _claimed(messages: RoundMessages) -> Array:
-    """Multiply claims of rows by ten times ``scale``: an update's count, whole numbers among Flower metrics."""
+    """Multiply claims of rows by ten times ``scale``: an update's count, integers among Flower metrics."""
     out = np.array(messages.own, dtype=np.float64)
     if messages.kind == "update":
         out[:, -1] *= _TIMES * messages.scale

@@ -23,7 +23,7 @@ FIXED: dict[str, Attack] = {}
 
 
 def honest_messages(honest: ArrayLike, f: int) -> tuple[Array, int]:
-    """Convert ``honest`` to a finite (h, p) array and f to a whole number of at least 1; errors say what is allowed."""
+    """Convert ``honest`` to a finite (h, p) array and f to an integer of at least 1; errors say what is allowed."""
     array = finite_array(honest, "honest messages", ndim=2)
     return array, integer(f, "f", least=1)
 

@@ -73,7 +73,7 @@ def samples(last: Mixture, standard: Standard, size: int, rng: np.random.Generat
 def _by_component(
     last: Mixture, standard: Standard, count: int, h: int, rng: np.random.Generator, counts: Array
 ) -> Array:
-    # Whole numbers by chance, with the right mean: 1.3 rows are one row in seven sets of ten, else two.
+    # Integers by chance, with the right mean: 1.3 rows are one row in seven sets of ten, else two.
     share = np.cumsum(np.clip(counts, 0.0, None))
     share *= h / share[-1]
     ticks = rng.random((count, 1)) + np.arange(h)

@@ -26,7 +26,7 @@ from secmix.mixture import Mixture
 from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked, unpacked_by_run
 from secmix.protocols.graphfed.graphfed_em import KIND, GraphFedEM
 
-_NEAR_INTEGER = 1e-8  # how near to a whole number of rows a set must be
+_NEAR_INTEGER = 1e-8  # how near to an integer the number of rows of a set must be
 _FLAT = 1e-7  # a direction in which a set has less than this share of the node's spread is one in which it is flat
 _SETS = 150  # sets that are compared with one another at most
 _MOST_NUMBERS, _STARTS = 30, 32  # for the search from random starts: more take minutes, and are seldom certified
@@ -157,7 +157,7 @@ def _pieces(groups: Iterable[Sums], total: Sums) -> Array:
 
 
 def _is_set(group: Sums, scale: float, d: int) -> bool:
-    """Check whether these are the sums of a whole number of rows, as far as the rank of their scatter can tell.
+    """Check whether these are the sums of complete rows, as far as the rank of their scatter shows it.
 
     c rows in general position span c − 1 directions. Fewer rows than columns show in that; sums of rows some of which
     count half, or of a set of which rows are taken that it does not hold, span more.

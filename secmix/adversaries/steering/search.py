@@ -16,7 +16,7 @@ Sums = tuple[Array, Array, Array]
 
 # Blurred cuts of a slab before another direction is taken.
 _PATIENCE = 4
-# Counts this far from whole numbers belong to rows on the edge of a cut.
+# Counts this far from integers belong to rows on the edge of a cut.
 _CLEAN = 1e-6
 # Variance within what passes for one row, relative to that of all rows. Two rows that are cut in shares p and 1 − p
 # count as one each, too; only their scatter shows it.

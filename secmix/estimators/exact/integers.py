@@ -1,4 +1,4 @@
-"""Linear algebra of residues in whole numbers: combinations that no mask reaches, without rounding."""
+"""Linear algebra of residues in integers: combinations that no mask reaches, without rounding."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from secmix._base.checks import Array
 
 _Row = dict[int, int]
 Combination = Mapping[int, int]
-"""Whole coefficients of some rows, by row."""
+"""Integer coefficients of some rows, by row."""
 
 
 def integer_null_space(matrix: Array) -> list[Combination]:
-    """Find independent combinations of the rows of a whole matrix (F, k) that vanish, without common divisors.
+    """Find independent combinations of the rows of an integer matrix (F, k) that vanish, without common divisors.
 
     Fraction-free elimination, row by row. Over the rationals: what vanishes there vanishes modulo any modulus.
 

@@ -302,7 +302,7 @@ def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:
     """Reduce a modular view to the combinations that no mask reaches, as plain numbers; leave others as they are.
 
     A uniform mask modulo the modulus hides perfectly, so nothing else in the view says anything. The combinations have
-    whole coefficients, the only ones that make sense of residues; values (F, runs, m) are combined likewise.
+    integer coefficients, the only ones that make sense of residues; values (F, runs, m) are combined likewise.
     """
     if view.modulus is None:
         return view, values
@@ -313,7 +313,7 @@ def unmodular(view: LinearView, values: Array) -> tuple[LinearView, Array]:
         raise SecmixError("a protocol with a modulus must combine inputs and masks with integer coefficients")
     # Combinations in which nothing is left, neither mask nor input, say nothing.
     known = [(each, row) for each in integer_null_space(M) if any(row := _integer_sum(each, A))]
-    # A sum that is known some times over is known: rows of one size, whatever whole numbers cancelled the masks.
+    # A sum that is known some times over is known: rows of one size, whatever integers cancelled the masks.
     times = np.array([gcd(*row) for _, row in known], dtype=float)
     table = np.array([row for _, row in known], dtype=float).reshape(-1, A.shape[1]) / times[:, None]
     reduced = LinearView(table, np.empty((len(known), 0)), view.n).equilibrated()

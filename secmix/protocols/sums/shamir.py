@@ -2,7 +2,7 @@
 
 The secret is the value at 0 of a polynomial of degree t − 1, a share its value at 1, 2, .... A polynomial is fixed here
 by the secret and its first t − 1 shares, which are drawn; this is the same distribution as of drawn coefficients, and
-the other shares are combinations with small whole coefficients.
+the other shares are combinations with small integer coefficients.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def prime_below(bits: int) -> int:
 def share_coefficients(threshold: int, shares: int) -> list[list[int]]:
     """Compute the coefficients (shares, threshold) of each share in the secret and the drawn shares.
 
-    Lagrange's formula on the points 0 … t − 1; its values at whole points are whole.
+    Lagrange's formula on the points 0 … t − 1; its values at integers are integers.
 
     >>> share_coefficients(3, 4)
     [[0, 1, 0], [0, 0, 1], [1, -3, 3], [3, -8, 6]]
