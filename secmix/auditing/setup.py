@@ -55,7 +55,7 @@ class Setup:
         return sample_rows(self.rows, self.counts, runs, rng, self.groups)
 
     def has_rows(self, counts: Sequence[int]) -> bool:
-        """Say whether so many rows can be dealt to each node."""
+        """Say whether so many rows can be drawn for each node."""
         if self.groups is None:
             return sum(counts) <= len(self.rows)
         return all(count <= len(own) for count, own in zip(counts, self.groups, strict=True))

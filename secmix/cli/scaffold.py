@@ -118,7 +118,7 @@ def data_of(csv: Path, folder: Path, nodes: int) -> DescribedFile:
     if len(used) > 2:
         settings.append(("features", 2, f"principal components of {len(used)} columns; leave out to keep the columns"))
     rows_per_node = max(1, min(10, usable // nodes))
-    settings.append(("rows_per_node", rows_per_node, f"dealt anew in each run from {usable} rows"))
+    settings.append(("rows_per_node", rows_per_node, f"drawn anew in each run from {usable} rows"))
     without = f", without {', '.join(name for name, _ in dropped)}" if dropped else ""
     summary = f"{shown(str(csv))}: {usable} rows, {len(used)} columns of numbers{without}"
     return DescribedFile(settings, summary, usable, len(used))

@@ -100,7 +100,7 @@ def information_bound(target: ArrayLike, prediction: ArrayLike) -> float:
     """Bound I(target; view) from below in nats, from a held-out prediction (N, d) of the target (N, d).
 
     h(X) − ½ log det(2πe Cov(X − X̂)): the Gaussian has the largest entropy of its covariance. The entropy h(X) is
-    the nearest-neighbour estimate (Kozachenko and Leonenko) on the distinct rows: rows dealt from a finite data set
+    the nearest-neighbour estimate (Kozachenko and Leonenko) on the distinct rows: rows drawn from a finite data set
     come again in other runs, and stand for the population they were sampled from. Infinite where the residual vanishes.
     """
     from secmix.estimators.ksg_estimator.entropies import entropy

@@ -63,7 +63,7 @@ class DataSpec(_Part):
     standardise : bool
         Whether each column gets mean 0 and variance 1 first.
     rows_per_node : int or list of int, optional
-        How many rows each node gets in a run, dealt anew from the data set; a list has one number a node. Default 1, or
+        How many rows each node gets in a run, drawn anew from the data set; a list has one number a node. Default 1, or
         half of each node's own rows where the data set says whose each row is (``group`` of "csv").
     """
 

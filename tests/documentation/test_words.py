@@ -19,7 +19,6 @@ PRIVATE = frozenset(
 CLASSES = frozenset("Bench Carrying Case Eyes Given Look Mixed Ready Roles Seen Shown".split())  # noqa: SIM905
 REASONS = {
     "deal": "a dealer deals shares (Shamir 1979)",
-    "dealt": "a dealer deals shares (Shamir 1979)",
     "exposed": "a node is exposed to a coalition",
     "fresh": "fresh randomness, as cryptographers say",
     "heard": "lines that an eavesdropper hears",

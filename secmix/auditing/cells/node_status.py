@@ -80,7 +80,7 @@ def notes(case: CellContext) -> list[str]:
     """Say what a reader of the cell's numbers must know."""
     cell, observation = case.cell, case.observation
     draws = [
-        f"{cell.runs} runs; in each, rows are dealt anew without replacement from {case.setup.source}",
+        f"{cell.runs} runs; in each, rows are drawn anew without replacement from {case.setup.source}",
         *_few_rows(case.setup),
     ]
     if isinstance(case.setup, SumSetup):

@@ -1,7 +1,7 @@
 """Membership: the released result tells whether a certain row was among the data, at a low rate of false alarms.
 
 How it is got: Of each node the row that lies farthest from the others is put among its data in one half of many runs,
-and left out in the other half; all other rows are dealt anew, but for those that the public knows. Half of either fits
+and left out in the other half; all other rows are drawn anew, but for those that the public knows. Half of either fits
 a Gaussian likelihood ratio of the released numbers, the other half counts how often it finds the row where it is wrong
 about one run in a hundred without it (Carlini et al. 2022, section V). The limits are those of Clopper and Pearson
 (1934), at thresholds that keep the rate for sure.
@@ -147,7 +147,7 @@ class _Shadows:
         return np.concatenate(done)
 
     def _rows(self, row: int, runs: int, rng: np.random.Generator) -> list[Array]:
-        """Deal rows (runs, N_i, d) to all nodes, ``row`` to none; those of known nodes stay as they are."""
+        """Draw rows (runs, N_i, d) for all nodes, ``row`` to none; those of known nodes stay as they are."""
         setup = self.setup
         honest = [node for node in range(setup.network.n) if node not in setup.corrupt]
         counts = [setup.counts[node] for node in honest]
@@ -159,8 +159,8 @@ class _Shadows:
             groups = [setup.groups[node][setup.groups[node] != row] for node in honest]
             _check_enough(groups, counts)
             parts = sample_rows(setup.rows, counts, runs, rng, groups)
-        dealt = dict(zip(honest, parts, strict=True))
-        every = [dealt.get(node, self.known[node]) for node in range(setup.network.n)]
+        rows_of = dict(zip(honest, parts, strict=True))
+        every = [rows_of.get(node, self.known[node]) for node in range(setup.network.n)]
         return [np.array(np.broadcast_to(part, (runs, *part.shape[1:]))) for part in every]
 
     def _call(self, parts: list[Array], rng: np.random.Generator, channel: Channel) -> Array:

@@ -34,7 +34,7 @@ def information_lower_bound(
 ) -> Estimate:
     """Bound the mutual information I(X; Y) from below with confidence ``level``, whatever the distribution.
 
-    Rows are dealt into five folds. Critics (functions that score how well an x and a y go together) are fitted on
+    Rows are split into five folds. Critics (functions that score how well an x and a y go together) are fitted on
     three, chosen and weighted on the fourth, and judged by InfoNCE on the fifth, in all five rotations. What is
     expected there is at most I(X; Y) for any critic at all: a bad one shows little, none shows too much. The critics
     are a t-copula, kernel CCA, ratios of neighbour counts, histograms of how nearly x and y are equal, and the caller's
@@ -48,7 +48,7 @@ def information_lower_bound(
     level : float, default 0.95
         Confidence, at least 0.5 and below 1.
     rng : int or Generator, default 0
-        Deals the rows and seeds the critics. The same number gives the same bound, whatever the number of threads.
+        Shuffles the rows and seeds the critics. The same number gives the same bound, whatever the number of threads.
     critics : sequence of functions, optional
         Own critics, ``critic(x_train, y_train, rng)`` with arrays (n, dx) and (n, dy), each returning a function
         ``score(x, y)`` from (b, dx) and (c, dy) to the (b, c) scores of every x with every y, in nats up to a
@@ -114,8 +114,8 @@ def information_lower_bound(
         note = f"{n} rows are too few to fit and judge a critic; {LEAST_ROWS} are needed"
         return _bound(0.0, 0.0, f"no critic, {_shape(rows)}", (note,))
     notify = progress or (lambda done, total, what: None)
-    dealing, *streams = np.random.default_rng(rng).spawn(1 + FOLDS)
-    folds = np.array_split(dealing.permutation(n), FOLDS)
+    shuffling, *streams = np.random.default_rng(rng).spawn(1 + FOLDS)
+    folds = np.array_split(shuffling.permutation(n), FOLDS)
     verdicts = []
     with threadpool_limits(limits=1):  # sums in another order would make the number depend on the threads
         for fold, stream in enumerate(streams):

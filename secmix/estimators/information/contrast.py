@@ -1,9 +1,9 @@
 """InfoNCE: what a critic shows of the information in rows it was not fitted on.
 
-Among b pairs, let the critic score each x_i with every y_j. With r_i = b e^{f_ii} / Σ_j e^{f_ij}, the mean of
-ln(ε + (1 − ε) r_i) is on average no more than I(X; Y), whatever the critic: ε + (1 − ε) r has mean one where the y are
-dealt to the x at random, so the Donsker–Varadhan bound applies. A bad critic costs power and never truth. The ε keeps
-a single pair that is scored very wrongly from costing more than −ln ε.
+Among b pairs, let the critic score each x_i with every y_j. With r_i = b e^{f_ii} / Σ_j e^{f_ij}, the mean of ln(ε + (1
+− ε) r_i) is on average no more than I(X; Y), whatever the critic: ε + (1 − ε) r has mean one where the y are assigned
+to the x at random, so the Donsker–Varadhan bound applies. A bad critic costs power and never truth. The ε keeps a
+single pair that is scored very wrongly from costing more than −ln ε.
 
 van den Oord, Li and Vinyals, arXiv:1807.03748 (2018), equation (5); Poole et al., *On Variational Bounds of Mutual
 Information*, ICML 2019, section 2.3.

@@ -1,4 +1,4 @@
-"""A Flower app as a collaboration: its ServerApp and ClientApp, in one process, on rows that the audit deals."""
+"""A Flower app as a collaboration: its ServerApp and ClientApp, in one process, on rows that the audit draws."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class FlowerApp:
             failures.append(f"{unanswered}{'' if asked or not self.data else f'; nobody asked {self.data}'}")
         elif self.data is not None and not asked:
             raise SecmixError(
-                f"no client asks {shown(self.data)} for its data, so what the audit deals does not go in; name the "
+                f"no client asks {shown(self.data)} for its data, so what the audit draws does not go in; name the "
                 "function as the module that calls it does, such as pkg.client_app:load_data"
             )
 

@@ -56,7 +56,7 @@ def _clusters(rows: Array, k: int, seed: int, n_init: int) -> tuple[Ints, Array]
 
     # K-means on so few rows loses more to threads than it gains.
     with _threads().limit(limits=1), warnings.catch_warnings():
-        # Fewer distinct rows than clusters: some stay empty, which ``maximised`` deals with.
+        # Fewer distinct rows than clusters: some stay empty, which ``maximised`` allows.
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = KMeans(k, n_init=n_init, random_state=seed).fit(rows)
     return fitted.labels_, fitted.cluster_centers_
