@@ -58,7 +58,7 @@ def convicting(every: int, seed: int, i: int) -> Numbers:
     scenario = {**scenario, "measure": {**scenario["measure"], "evidence": [*EVIDENCE, *slow]}}
     convict: set[str] = set()
     about: Numbers = {"case": case.name, "class": case.family}
-    with warnings.catch_warnings(), _all_asked(convict), patch.object(decide, "settles", lambda *_: False):
+    with warnings.catch_warnings(), _all_asked(convict), patch.object(decide, "decides", lambda *_: False):
         warnings.simplefilter("ignore")
         try:
             report = secmix.audit(scenario, protocols=protocols, adversaries=adversaries, seed=seed)

@@ -163,7 +163,7 @@ def _marked(
     robustness, coalitions = cell.robustness, cell.coalitions
     if robustness is not None and robustness.verdict in FAULTS:
         accepted = next((entry.why for entry in entries if entry.robustness), None)
-        marks = since(old.robustness if old else None, robustness, worse.pushed_farther)
+        marks = since(old.robustness if old else None, robustness, worse.is_less_robust)
         update["robustness"] = robustness.model_copy(update={"accepted": accepted, **marks})
     if coalitions is not None and coalitions.verdict in FAULTS:
         marks = since(old.coalitions if old else None, coalitions, worse.fewer_suffice)

@@ -99,7 +99,7 @@ def is_revealed(finding: Finding) -> bool:
     return from_on is not None and finding.normalised_low >= from_on
 
 
-def settles(findings: Iterable[Finding], policy: PolicySpec) -> bool:
+def decides(findings: Iterable[Finding], policy: PolicySpec) -> bool:
     """Say whether these findings about one node say the worst there is to say of it.
 
     Its data are known, and where the policy limits the leakage, that limit is exceeded: no other finding can make the

@@ -181,9 +181,9 @@ def unproved(case: CellContext, node: int) -> list[str]:
             small = "masks of the size that the code draws may leave"
             return [f"{small} {behind:.0%} visible, in the audited runs {visible:.0%}"]
     limit = case.cell.policy.max_normalised_leakage
-    doubt = [*case.observation.mask_shape, *case.observation.unread]
-    if doubt and limit is not None and behind > limit:
-        return [f"{doubt[0]}; with such masks up to {behind:.0%} may be visible"]
+    unmet = [*case.observation.mask_shape, *case.observation.unread]
+    if unmet and limit is not None and behind > limit:
+        return [f"{unmet[0]}; with such masks up to {behind:.0%} may be visible"]
     if outcome.uneven:
         return ["several combinations of inputs are known, and not all of them are plain sums"]
     return []

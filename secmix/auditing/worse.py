@@ -49,7 +49,7 @@ def claims_less(old: PrivacyClaim, new: PrivacyClaim) -> bool:
     return is_worse(old.verdict, new.verdict) or (now > was and differ(was, now))
 
 
-def pushed_farther(old: Robustness, new: Robustness) -> bool:
+def is_less_robust(old: Robustness, new: Robustness) -> bool:
     """Say whether colluders can do more to the result: by the verdict, the breakdown, or an error that grew."""
     if is_worse(old.verdict, new.verdict) or breaks_sooner(old, new):
         return True

@@ -100,7 +100,11 @@ def json_schema() -> dict[str, Any]:
     """
     text = {"type": "string", "maxLength": _LONGEST}
     integer = {"type": "integer", "minimum": -1, "maximum": 2**31 - 1}
-    roles = {"type": "object", "additionalProperties": {"enum": list(ROLES)}, "description": "; ".join(_told_roles())}
+    roles = {
+        "type": "object",
+        "additionalProperties": {"enum": list(ROLES)},
+        "description": "; ".join(_roles_in_words()),
+    }
     header = {"format": {"const": FORMAT}, "version": {"const": VERSION}, "by": {"enum": list(BY)}}
     part = {"kind": text, "names": {"type": "array", "items": text, "maxItems": _MOST_NAMES}}
     message = {
@@ -136,5 +140,5 @@ def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _told_roles() -> list[str]:
+def _roles_in_words() -> list[str]:
     return [f"{role}: {meaning}" for role, meaning in ROLES.items()]

@@ -82,7 +82,7 @@ def number_type(rule, messages, f, tolerance):
     assert np.abs(result - expected).max() <= tolerance, (result, expected)
 
 
-def however_handed(rule, messages, f, tolerance):
+def however_passed(rule, messages, f, tolerance):
     """Give the same result in a thread, for an f of numpy's type, and for lists if it takes those."""
     import contextvars
     from concurrent.futures import ThreadPoolExecutor
@@ -173,7 +173,7 @@ AGREEING = (CONSENSUS, NOT_FINITE)
 NO_MEMORY = Promise(no_memory, calls=3)
 ITSELF = (
     Promise(number_type, calls=2),
-    Promise(however_handed, calls=4),
+    Promise(however_passed, calls=4),
     Promise(whenever_and_wherever, calls=5, most=20),
 )
 """That a rule agrees with itself, whoever asks it and how."""

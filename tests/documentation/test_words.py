@@ -11,9 +11,10 @@ import secmix
 PACKAGE = Path(secmix.__file__).parent
 PRIVATE = frozenset(
     """
-    beginning clue company corners counting course deal dealt doubts exposed exposing faint fresh handed heard heavy
-    held in_short keeping kept law light lives logged mine moves noticed pushed said sayings score service settled
-    sound spared stand stands tape taped tell ties told turn understood whereabouts whole witness
+    beginning clue company corners counting course deal dealt doubt doubts exposed exposing faint fresh handed
+    heard heavy held in_short keeping kept law light lives logged mine moves noticed pushed said sayings score
+    service settled settles sound spared stand stands tape taped tell ties told turn understood whereabouts
+    whole witness
     """.split()  # noqa: SIM905
 )
 CLASSES = frozenset("Bench Carrying Case Eyes Given Look Mixed Ready Roles Seen Shown".split())  # noqa: SIM905

@@ -14,11 +14,11 @@ from secmix.auditing.decide import (
     ORDER,
     Premises,
     Privacy,
+    decides,
     is_revealed,
     of_findings,
     of_leakage,
     of_nodes,
-    settles,
     worst,
 )
 from secmix.auditing.evidence.decoding import recovered
@@ -97,17 +97,17 @@ def test_no_finding_changes_what_is_said_of_a_settled_node(
     found: list[Finding], more: Finding, policy: PolicySpec
 ) -> None:
     before, after = judged(found, policy, []), judged([*found, more], policy, [])
-    if settles(found, policy):
+    if decides(found, policy):
         assert (after.verdict, after.standing, after.worst) == (before.verdict, before.standing, before.worst)
         assert before.standing == "revealed"
 
 
 def test_a_node_is_settled_only_where_the_limit_is_exceeded_too() -> None:
     known = finding(status="determined", low=1.0, value=1.0, high=1.0)
-    assert settles([known], PolicySpec(max_revealed_nodes=3))
-    assert settles([known], PolicySpec(max_normalised_leakage=0.5))
-    assert not settles([known], PolicySpec(max_normalised_leakage=1.0))
-    assert not settles([finding(value=0.9, high=0.9, low=0.9)], PolicySpec(max_normalised_leakage=0.5))
+    assert decides([known], PolicySpec(max_revealed_nodes=3))
+    assert decides([known], PolicySpec(max_normalised_leakage=0.5))
+    assert not decides([known], PolicySpec(max_normalised_leakage=1.0))
+    assert not decides([finding(value=0.9, high=0.9, low=0.9)], PolicySpec(max_normalised_leakage=0.5))
 
 
 @given(st.lists(findings(), min_size=1, max_size=5), limits)

@@ -11,7 +11,7 @@ from secmix.auditing.decide import of_coalition
 from secmix.auditing.exposure.coalitions import Exposure, Least, NodeExposure
 from secmix.auditing.exposure.policy import judge
 from secmix.auditing.report import NodeSummary, Robustness, RobustnessPoint, Standing, Verdict
-from secmix.auditing.worse import leaks_more, pushed_farther
+from secmix.auditing.worse import is_less_robust, leaks_more
 from secmix.protocols import Advice
 
 OUTPUT: Standing = "no more than the output itself reveals"
@@ -65,7 +65,7 @@ def robust(*errors: float | None, verdict: Verdict = "violated") -> Robustness:
     ],
 )
 def test_colluders_push_farther(before: Robustness, after: Robustness, worse: bool) -> None:
-    assert pushed_farther(before, after) == worse
+    assert is_less_robust(before, after) == worse
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def _gathered(case: CellContext, steps: Steps | None) -> list[Gathered]:
         for other in by_name.values():
             for finding in other.findings:
                 so_far[finding.node].append(finding)
-        case.decided.update(node for node in case.judged if decide.settles(so_far[node], case.cell.policy))
+        case.decided.update(node for node in case.judged if decide.decides(so_far[node], case.cell.policy))
     return [by_name[evidence.name] for evidence in asked(case)]
 
 

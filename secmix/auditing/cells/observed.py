@@ -130,7 +130,7 @@ def _observed(
 
     def before(observation: SumObservation, after: str) -> None:
         made = cell.model_copy(update={"runs": observation.runs})
-        look(without_proof(CellContext(made, setup, _doubted(observation), built=built)), after)
+        look(without_proof(CellContext(made, setup, _with_all_premises(observation), built=built)), after)
 
     exact = is_exact(cell, setup)
     observation = observe(cell, setup, seeds, lambda first, left: before(first, f"the other {left} runs"), exact=exact)
@@ -145,14 +145,14 @@ def _observed(
     if may_be_probed and isinstance(proof, Open):
         raise TooLong(setup.unprobed, proof.reason)  # probes of a few runs say more than nothing
     if not isinstance(proof, KnownSums):  # a proof reckons with the law of the masks
-        case = replace(case, observation=_doubted(observation))
+        case = replace(case, observation=_with_all_premises(observation))
     elif observation.unread:
         case = replace(case, observation=as_proved(observation, setup, proof))
     blind = not AdversaryTraits.of(asked).sees_metadata
     return case, Soundness([*[BLIND] * blind, *([sealed] if sealed is not None else [])])
 
 
-def _doubted(observation: SumObservation) -> SumObservation:
+def _with_all_premises(observation: SumObservation) -> SumObservation:
     """Return the observation with all doubts that a proof could dispel."""
     return replace(
         observation, unmet_premises=[*observation.unmet_premises, *observation.unread, *observation.mask_shape]

@@ -79,7 +79,7 @@ def loss_bound(case: CellContext, node: int, terms: PrivacyTerms, level: float) 
     pilots = of_those_that_run(enumerate(pairs), lambda _, each: [reader.loss(each, key) for key in range(_PILOTS)])
     reader.check(pilots[0][0])
     farthest = sorted(pilots, key=lambda tried: -_reach(tried[1]))[:_FINALISTS]
-    best, tilt = _told_apart_best(
+    best, tilt = _best_distinguished(
         reader, [(each, _Tilt.of(losses, terms.delta)) for each, losses in farthest], terms.delta
     )
     reader.check(best)
@@ -91,7 +91,7 @@ def loss_bound(case: CellContext, node: int, terms: PrivacyTerms, level: float) 
     return LossBound(best, epsilon, 1 - level if terms.delta else 1.0, calls, differs)
 
 
-def _told_apart_best(reader: _Reader, tilted: Sequence[tuple[Pair, _Tilt]], delta: float) -> tuple[Pair, _Tilt]:
+def _best_distinguished(reader: _Reader, tilted: Sequence[tuple[Pair, _Tilt]], delta: float) -> tuple[Pair, _Tilt]:
     """Return the pair of which a few calls suggest the largest epsilon; what is far behind is given few of them."""
 
     def suggested(losses: Sequence[Sequence[_Loss]]) -> list[float]:  # at a level of 1: good enough to choose by

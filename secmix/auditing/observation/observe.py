@@ -262,8 +262,8 @@ def _block(
         unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more])
     # Runs without probes have the message schedule of runs with probes. Of few runs nothing is cleared.
     for t, ended in probes.items() if not wide else ():
-        doubt = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
-        unread += [doubt] if doubt and doubt not in unread else []
+        reason = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
+        unread += [reason] if reason and reason not in unread else []
     if any(without_average(ended).all() for ended in averages.values()):
         unmet_premises.append("no complete run was audited: no node ended with an average")
     if len(carriers) > 1:
@@ -364,9 +364,9 @@ def _joined(blocks: list[SumObservation]) -> SumObservation:
             i: {way: stacked(lambda b, i=i, way=way: b.guesses[i][way], 0) for way in ways}
             for i, ways in first.guesses.items()
         },
-        unmet_premises=list(dict.fromkeys(doubt for block in blocks for doubt in block.unmet_premises)),
-        mask_shape=list(dict.fromkeys(doubt for block in blocks for doubt in block.mask_shape)),
-        unread=list(dict.fromkeys(doubt for block in blocks for doubt in block.unread)),
+        unmet_premises=list(dict.fromkeys(reason for block in blocks for reason in block.unmet_premises)),
+        mask_shape=list(dict.fromkeys(reason for block in blocks for reason in block.mask_shape)),
+        unread=list(dict.fromkeys(reason for block in blocks for reason in block.unread)),
         lines=joined_lines(block.lines for block in blocks),
         output_error=max(block.output_error for block in blocks),
     )

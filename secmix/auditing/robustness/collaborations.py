@@ -91,7 +91,7 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
         spread=f"median error between two honest runs on other rows, {typical:.3g} {traits.unit}",
         outcome=f"the outcome at honest nodes, {traits.unit}",
         majority="half of the nodes: the honest half cannot be distinguished from the other",
-        doubt="" if typical < traits.broken else "different rows alone make the outcome worthless; ",
+        caveat="" if typical < traits.broken else "different rows alone make the outcome worthless; ",
         spent=lambda: spent({"tries of the rule": budget}, cell.measure.more_work),
     )
 

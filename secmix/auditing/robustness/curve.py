@@ -38,7 +38,7 @@ class Errors:
     spread: str
     outcome: str
     majority: str  # why half of the nodes can do anything
-    doubt: str = ""  # a doubt that precedes the reason of the verdict
+    caveat: str = ""  # a caveat that precedes the reason of the verdict
     # ``remark(broken)``: a remark to add, given the least number that broke it
     remark: Callable[[int | None], str] = lambda broken: ""
     # ``spent()``: what the searches spent and left, in words, once all errors are measured
@@ -64,7 +64,7 @@ def curve(policy: PolicySpec, setup: Setup, errors: Errors) -> Robustness:
         points=points,
         damages=damages,
         verdict=verdict,
-        why="; ".join(filter(None, [errors.doubt + why, errors.remark(min(broken, default=None))])),
+        why="; ".join(filter(None, [errors.caveat + why, errors.remark(min(broken, default=None))])),
         spent=errors.spent(),
     )
 

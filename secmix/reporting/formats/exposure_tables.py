@@ -84,8 +84,8 @@ def _who(least: Any, limit: float, names: Sequence[str]) -> str:
         return "none of any size" if least.at_least == float("inf") else f"none up to {limit:g}"
     named = [*sorted(least.owners)] or [label(node, names) for node in sorted(least.nodes)]
     named += ["–".join(label(end, names) for end in line) for line in sorted(least.lines)]
-    doubt = "" if least.status == "found" else " (fewer may suffice)"
-    return (", ".join(named) or "an outsider") + doubt
+    note = "" if least.status == "found" else " (fewer may suffice)"
+    return (", ".join(named) or "an outsider") + note
 
 
 def _proof(least: Any, names: Sequence[str]) -> str:
@@ -108,9 +108,9 @@ def coalition(node: NodeCoalition, limit: int, names: Sequence[str] = ()) -> str
         if node.status == "inconclusive":
             return "not decided"
         return "none of any size" if node.at_least is None else f"none up to {limit}"
-    doubt = "" if node.status == "found" else " (fewer may suffice)"
+    note = "" if node.status == "found" else " (fewer may suffice)"
     whose = f" (owners {', '.join(node.owners)})" if node.owners else ""
-    return (_listed(node.coalition, names) or "an outsider on the unencrypted lines") + whose + doubt
+    return (_listed(node.coalition, names) or "an outsider on the unencrypted lines") + whose + note
 
 
 def exposes(node: NodeCoalition, names: Sequence[str] = ()) -> str:

@@ -71,7 +71,7 @@ class Guess:
         """The values that were tried, in words."""
         if self.is_tried:
             return f"all {self.values:,} were tried"
-        return told_from_others(self.duration)
+        return tried_by_sample(self.duration)
 
     def __str__(self) -> str:
         bits = f"a seed of {np.log2(self.values):.0f} bits"
@@ -84,7 +84,7 @@ def duration(streams: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
 
 
-def told_from_others(takes: str) -> str:
+def tried_by_sample(takes: str) -> str:
     """Say that the right seed was told from a sample of others, and how long trying all takes."""
     return f"the right one was told from {SAMPLE:,} others, and trying all takes about {takes}"
 
@@ -177,11 +177,11 @@ def tried(known: Known, rows: Sequence[Row], node: int, guess: Guess, tables: Ta
     size = np.max([_left(relation, masks) for relation in compared], axis=0)  # (candidates, runs)
     candidates = tables.candidates(guess)
     if guess.is_tried:
-        is_told = bool((np.median(size, axis=0) > _PLAIN * size.min(axis=0)).all())
+        is_distinguished = bool((np.median(size, axis=0) > _PLAIN * size.min(axis=0)).all())
     else:
         several = len({tuple(relation.masks.items()) for relation in compared})
-        is_told = mistaken(size, candidates, tables.right(guess), several) * guess.values < MISTAKEN
-    if is_told:
+        is_distinguished = mistaken(size, candidates, tables.right(guess), several) * guess.values < MISTAKEN
+    if is_distinguished:
         yield from _without(masked, known, guess, candidates[size.argmin(axis=0)].tolist())
 
 

@@ -24,7 +24,7 @@ from secmix.auditing.witnesses.affine import WORDS, AffineReading, DirectDecodin
 from secmix.auditing.witnesses.direct_reading import DirectReading
 from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.auditing.witnesses.masks.replay import recorded_seeds
-from secmix.auditing.witnesses.masks.tried import LOOKED_AT, MISTAKEN, SAMPLE, duration, mistaken, told_from_others
+from secmix.auditing.witnesses.masks.tried import LOOKED_AT, MISTAKEN, SAMPLE, duration, mistaken, tried_by_sample
 from secmix.kernel.state import Place as Line
 from secmix.transcript import Channel
 
@@ -263,6 +263,6 @@ def _other(value: int) -> int:
 
 def _in_words(seed: ShortSeed, place: Place) -> str:
     return (
-        f"its masks follow from {seed}: {told_from_others(duration(2.0**seed.bits))}; '{place[0].kind}' without its "
+        f"its masks follow from {seed}: {tried_by_sample(duration(2.0**seed.bits))}; '{place[0].kind}' without its "
         "masks is its input; draw seeds of at least 128 bits"
     )
