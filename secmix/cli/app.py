@@ -1,7 +1,7 @@
 """The ``secmix`` command.
 
-Exit status: 0 the policy holds, 1 it is violated, 2 the input is wrong, 3 inconclusive, 70 an error that nobody
-foresaw, 130 interrupted. Of ``compare``: 0 nothing got worse, 3 something can no longer be told, 4 something got worse.
+Exit status: 0 the policy holds, 1 it is violated, 2 the input is wrong, 3 inconclusive, 70 an unexpected
+error, 130 interrupted. Of ``compare``: 0 nothing got worse, 3 something is undecided now, 4 something got worse.
 """
 
 from __future__ import annotations
@@ -253,8 +253,8 @@ def compare(
 ) -> None:
     """Show two reports side by side: what got better, what got worse.
 
-    Exit status: 0 nothing got worse, 3 something can no longer be told (or the scenarios differ, so that nothing can),
-    4 something got worse, 2 the input is wrong.
+    Exit status: 0 nothing got worse, 3 something is undecided now (all is where the scenarios differ), 4 something got
+    worse, 2 the input is wrong.
     """
     with _errors_shown(debug):
         from rich.console import Console

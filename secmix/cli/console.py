@@ -42,7 +42,7 @@ def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[
     """Turn every failure into one line on standard error and a status; with ``debug`` the traceback too.
 
     ``when_interrupted``: gives what is to be said beside "interrupted". Raises Stopped: 2 where the input is wrong, 130
-    after an interrupt, 70 for what nobody foresaw.
+    after an interrupt, 70 for an unexpected error.
     """
     try:
         yield
