@@ -253,8 +253,8 @@ def compare(
 ) -> None:
     """Show two reports side by side: what got better, what got worse.
 
-    Exit status: 0 nothing got worse, 3 something is undecided now (everything, if the scenarios differ), 4 something got
-    worse, 2 the input is wrong.
+    Exit status: 0 nothing got worse, 3 something is undecided now (everything, if the scenarios differ), 4 something
+    got worse, 2 the input is wrong.
     """
     with _errors_shown(debug):
         from rich.console import Console
