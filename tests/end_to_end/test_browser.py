@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 import json
 import re
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from handmade_reports import HELD, audit, hostile_cell, hostile_report, robustness
 
 from secmix.reporting import write
 
@@ -33,21 +31,9 @@ FLAGS = (
 )
 
 
-@cache
-def _unit(name: str = "test_reporting") -> ModuleType:
-    """A module of unit tests, whose hostile reports are opened here too."""
-    path = Path(__file__).parents[1] / "unit" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location("reports_made_by_hand", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    (path,) = write(_unit().make(), tmp_path_factory.mktemp("page"), ["html"])
+    (path,) = write(hostile_report(), tmp_path_factory.mktemp("page"), ["html"])
     return path
 
 
@@ -79,8 +65,7 @@ def test_page_opens(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.build
 def test_page_on_colluders_opens_and_asks_nobody(tmp_path: Path) -> None:
-    unit = _unit("test_reporting_robustness")
-    (path,) = write(unit.audit(unit.robustness(), unit.robustness(**unit.HELD)), tmp_path, ["html"])
+    (path,) = write(audit(robustness(), robustness(**HELD)), tmp_path, ["html"])
     dom = browse(path, tmp_path, "--dump-dom")
     assert len(re.findall(r'<figure class="push">\s*<svg class="figure"', dom)) == 2
     assert len(re.findall(r'<table class="(?:trades|field|damages)"', dom)) == 4
@@ -99,9 +84,8 @@ def test_page_asks_nobody(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.build
 def test_a_link_from_the_matrix_unfolds_its_section(tmp_path: Path) -> None:
-    unit = _unit()
-    cells = [unit.cell("p", f"a{k}", "holds") for k in range(6)]
-    (path,) = write(unit.make(cells=cells, findings=[], verdict="holds"), tmp_path, ["html"])
+    cells = [hostile_cell("p", f"a{k}", "holds") for k in range(6)]
+    (path,) = write(hostile_report(cells=cells, findings=[], verdict="holds"), tmp_path, ["html"])
     folded = r'<details open="">\s*<summary>\s*<h3 id="cell-(\d+)-name'
     for anchor, unfolded in (("", []), ("#cell-4", ["4"])):
         dom = browse(path, tmp_path, "--virtual-time-budget=3000", "--dump-dom", anchor=anchor)
@@ -129,10 +113,9 @@ def test_page_is_not_blank(page: Path, tmp_path: Path, width: int) -> None:
 
 @pytest.mark.build
 def test_a_narrow_page_loses_no_column_of_the_matrix(tmp_path: Path) -> None:
-    unit = _unit()
     names = ["Eavesdropper on every line", "Curious nodes 1 and 3"]
-    cells = [unit.cell(f"Protocol {k}", name, "violated") for k in range(2) for name in names]
-    (path,) = write(unit.make(title="A", cells=cells, findings=[]), tmp_path, ["html"])
+    cells = [hostile_cell(f"Protocol {k}", name, "violated") for k in range(2) for name in names]
+    (path,) = write(hostile_report(title="A", cells=cells, findings=[]), tmp_path, ["html"])
     # In a frame of that width, since headless browsers have a least width of their own.
     inside = html.escape(path.read_text("utf-8"), quote=True)
     measure = (
@@ -164,10 +147,9 @@ def test_page_prints_with_everything_unfolded(page: Path, tmp_path: Path) -> Non
 
 @pytest.mark.build
 def test_the_release_page_cuts_nothing_at_the_width_of_a4_and_asks_nobody(tmp_path: Path) -> None:
-    unit = _unit()
     long = "Secure_summation_" * 12
-    cells = [unit.cell(long, f"{long}{k}", "violated", n_nodes=5) for k in range(2)]
-    path, _ = write(unit.make(title=long, cells=cells, findings=[]), tmp_path, ["release"])
+    cells = [hostile_cell(long, f"{long}{k}", "violated", n_nodes=5) for k in range(2)]
+    path, _ = write(hostile_report(title=long, cells=cells, findings=[]), tmp_path, ["release"])
     inside = html.escape(path.read_text("utf-8"), quote=True)
     measure = (
         "const d = frames[0].document, all = [...d.body.querySelectorAll('*')].filter(e => !e.closest('svg'));"
@@ -205,7 +187,7 @@ def test_the_page_of_a_recorded_run_opens_asks_nobody_and_prints(tmp_path: Path)
 
 @pytest.mark.build
 def test_the_release_page_becomes_a_pdf(tmp_path: Path) -> None:
-    path, _ = write(_unit().make(), tmp_path, ["release"])
+    path, _ = write(hostile_report(), tmp_path, ["release"])
     pdf = tmp_path / "release.pdf"
     browse(path, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}")
     assert pdf.read_bytes().startswith(b"%PDF")

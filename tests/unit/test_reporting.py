@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
 from typing import Any, get_args
@@ -17,12 +16,21 @@ from typing import Any, get_args
 import jsonschema
 import numpy as np
 import pytest
+from handmade_reports import (
+    ADVERSARIES,
+    HOSTILE,
+    PROTOCOLS,
+    Page,
+    check_tables,
+    hostile_cell,
+    hostile_finding,
+    hostile_report,
+    terminal,
+)
 from rich.console import Console
 
 from secmix.auditing.report import (
-    FAULTS,
     SCHEMA_VERSION,
-    Cell,
     Finding,
     LeakageCurve,
     NodeSummary,
@@ -47,118 +55,12 @@ from secmix.reporting.figures.svg import inline
 from secmix.reporting.formats.sarif import _MEANING
 from secmix.reporting.schema import as_text, published
 
-HOSTILE = (
-    '<script>alert(1)</script> | ]]> [bold]x[/bold] `tick` "quote" \x00\x1b[31m\u202e & ![i](https://evil.example/p)'
-)
-PROTOCOLS = ("secure_sum", f"plain {HOSTILE}")
-ADVERSARIES = ("honest-but-curious {1, 3}", f"eavesdropper {HOSTILE}")
 ALL = tuple(FORMATS)
-
-
-def finding(node: int, verdict: Verdict, worst: float, **changes: Any) -> Finding:
-    values: dict[str, Any] = {
-        "protocol": PROTOCOLS[0],
-        "adversary": ADVERSARIES[0],
-        "node": node,
-        "evidence": "gaussian",
-        "view": "cumulative",
-        "target": "input",
-        "method": f"closed form {HOSTILE}",
-        "value": None if worst == 1 else -0.5 * math.log(1 - worst),
-        "unit": "nats",
-        "low": None if worst == 1 else 0.0,
-        "high": None,
-        "kind": "estimate",
-        "status": "determined" if worst == 1 else "unresolved",
-        "normalised_leakage": worst,
-        "normalised_low": 0.0,
-        "normalised_high": 1.0,
-        "baseline": 0.2,
-        "limit": 0.1,
-        "verdict": verdict if verdict in FAULTS else None,
-        "notes": [HOSTILE],
-    }
-    return Finding(**{**values, **changes})
-
-
-def cell(protocol: str, adversary: str, verdict: Verdict, **changes: Any) -> Cell:
-    """Five nodes of which 1 and 3 are corrupt; node 2 carries the verdict."""
-    standing: dict[str, Standing] = {
-        "violated": "revealed",
-        "inconclusive": "inconclusive",
-        "holds": "no more than the output itself reveals",
-    }
-    worst = {"violated": 1.0, "inconclusive": 0.35, "holds": 0.2}[verdict]
-    nodes = [
-        NodeSummary(node=k, standing="corrupt", worst=1.0, why="The adversary's own.", verdict="not asked")
-        if k in (1, 3)
-        else NodeSummary(node=k, standing=standing[verdict], worst=worst, why=HOSTILE, verdict=verdict)
-        if k == 2
-        else NodeSummary(node=k, standing=standing["holds"], worst=0.2, why="The sum only.", verdict="holds")
-        for k in range(5)
-    ]
-    curve = LeakageCurve(
-        node=2, evidence=f"ksg 数 {HOSTILE}", iterations=[1, 2], single=[0.1, 0.2], cumulative=[0.1, 0.4]
-    )
-    values: dict[str, Any] = {
-        "protocol": protocol,
-        "adversary": adversary,
-        "verdict": verdict,
-        "sentence": f"What was found: {HOSTILE}",
-        "n_nodes": 5,
-        "edges": [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4), (0, 2)],
-        "positions": [(math.sin(2 * math.pi * k / 5), math.cos(2 * math.pi * k / 5)) for k in range(5)],
-        "corrupt": [1, 3],
-        "tapped": None if verdict == "violated" else [(0, 1), (0, -1)],
-        "leaked": ["x0 + x4", "x2", HOSTILE],
-        "output_error": 2e-11,
-        "nodes": nodes,
-        "curves": [curve],
-        "sigma_curve": [
-            SigmaPoint(sigma=s, normalised_leakage=1 / (1 + s), error=1e-16 * s) for s in (0.0, 1, 10, 100)
-        ],
-        "advice": [HOSTILE],
-        "notes": [HOSTILE],
-        "reproduce": f"secmix audit {HOSTILE}",
-    }
-    return Cell(**{**values, **changes})
-
-
-def make(**changes: Any) -> Report:
-    cells = [
-        cell(PROTOCOLS[0], ADVERSARIES[0], "violated"),
-        cell(PROTOCOLS[0], ADVERSARIES[1], "holds"),
-        cell(PROTOCOLS[1], ADVERSARIES[0], "inconclusive"),
-        cell(PROTOCOLS[1], ADVERSARIES[1], "holds"),
-    ]
-    findings = [
-        finding(2, "violated", 1.0, evidence="structure", kind="exact", normalised_low=1.0, low=None),
-        finding(0, "holds", 0.2),
-        finding(2, "inconclusive", 0.35, evidence="ksg", protocol=PROTOCOLS[1]),
-        finding(2, "holds", 0.2, protocol=PROTOCOLS[1], adversary=ADVERSARIES[1]),
-    ]
-    values: dict[str, Any] = {
-        "secmix_version": "0.1.0",
-        "versions": {"numpy": "2.0", HOSTILE: HOSTILE},
-        "title": f"Audit {HOSTILE}",
-        "description": f"First.\n\n{HOSTILE}",
-        "verdict": "violated",
-        "sentence": f"Node 2 is read exactly. {HOSTILE}",
-        "policy": {"max_normalised_leakage": 0.1},
-        "findings": findings,
-        "cells": cells,
-        "not_tried": [HOSTILE],
-        "scenario": {"title": HOSTILE, HOSTILE: [1, None, {"a": None}]},
-        "source": "attacks/my audit.toml",
-        "seed": 7,
-        "reproduce": f"secmix audit {HOSTILE}",
-    }
-    return Report(**{**values, **changes})
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return make()
+    return hostile_report()
 
 
 @pytest.fixture(scope="module")
@@ -168,33 +70,11 @@ def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     return {name: path.read_text("utf-8") for name, path in zip(ALL, paths, strict=True)}
 
 
-class _Page(HTMLParser):
-    """Elements, ids, links and words of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.words = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-        self.ids += [value or "" for name, value in attrs if name == "id"]
-        self.links += [value or "" for name, value in attrs if name in {"href", "src", "xlink:href", "action"}]
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-
 # --- HTML --------------------------------------------------------------------------------------------------
 
 
 def test_page_escapes_every_string(written: dict[str, str]) -> None:
-    page = _Page(written["html"])
+    page = Page(written["html"])
     assert "script" not in page.tags
     assert "img" not in page.tags
     assert not [name for name, _ in page.attributes if name.startswith("on")]
@@ -203,7 +83,7 @@ def test_page_escapes_every_string(written: dict[str, str]) -> None:
 
 
 def test_page_loads_nothing_and_its_links_lead_somewhere(written: dict[str, str]) -> None:
-    page = _Page(written["html"])
+    page = Page(written["html"])
     assert page.links
     assert all(link.startswith("#") for link in page.links)
     assert {link[1:] for link in page.links} <= set(page.ids)
@@ -212,12 +92,12 @@ def test_page_loads_nothing_and_its_links_lead_somewhere(written: dict[str, str]
 
 
 def test_page_has_no_id_twice(written: dict[str, str]) -> None:
-    ids = _Page(written["html"]).ids
+    ids = Page(written["html"]).ids
     assert len(ids) == len(set(ids))
 
 
 def test_page_holds_what_a_report_says(written: dict[str, str], report: Report) -> None:
-    page = _Page(written["html"])
+    page = Page(written["html"])
     for said in (
         "Node 2 is read exactly.",
         "Holds” is proved",
@@ -276,17 +156,17 @@ def test_numbers_in_the_network_can_be_read_on_their_colour() -> None:
 
 
 def test_many_cells_are_folded_unless_violated() -> None:
-    cells = [cell("p", f"a{k}", "violated" if k == 3 else "holds") for k in range(8)]
+    cells = [hostile_cell("p", f"a{k}", "violated" if k == 3 else "holds") for k in range(8)]
     from secmix.reporting.formats.html import render
 
-    page = render(make(cells=cells, findings=[]))
+    page = render(hostile_report(cells=cells, findings=[]))
     opened = re.findall(r"<details open>\s*<summary>\s*<h3 id=\"cell-(\d+)-name", page)
     assert opened == ["4"]
 
 
 def test_empty_and_odd_reports_render(tmp_path: Path) -> None:
-    bare = cell("p", "a", "holds", curves=[], sigma_curve=[], leaked=[], advice=[], notes=[], tapped=[])
-    single_point = cell(
+    bare = hostile_cell("p", "a", "holds", curves=[], sigma_curve=[], leaked=[], advice=[], notes=[], tapped=[])
+    single_point = hostile_cell(
         "p",
         "a",
         "violated",
@@ -295,8 +175,8 @@ def test_empty_and_odd_reports_render(tmp_path: Path) -> None:
         positions=[(0.0, 0.0)] * 5,
     )
     for report in (
-        make(cells=[], findings=[], policy={}, versions={}, scenario={}, not_tried=[], description=""),
-        make(cells=[bare, single_point, bare]),
+        hostile_report(cells=[], findings=[], policy={}, versions={}, scenario={}, not_tried=[], description=""),
+        hostile_report(cells=[bare, single_point, bare]),
     ):
         assert all(path.stat().st_size for path in write(report, tmp_path, ALL))
         print_report(report, Console(file=StringIO(), width=80))
@@ -329,7 +209,7 @@ def test_json_round_trip(report: Report, tmp_path: Path) -> None:
 
 
 def test_not_finite_number_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    report = make(cells=[cell("p", "a", "holds", output_error=math.inf)])
+    report = hostile_report(cells=[hostile_cell("p", "a", "holds", output_error=math.inf)])
     with pytest.raises(SecmixError, match="not finite"):
         write(report, tmp_path, ["html", "json"])
     assert not list(tmp_path.iterdir())
@@ -443,13 +323,7 @@ def test_markdown_escapes_and_keeps_tables_whole(written: dict[str, str], report
     assert "://" not in outside
     assert "\x1b" not in text
     assert not re.search(r"(?<!\\)\[bold(?<!\\)\]", outside)
-    widths: list[int] = []
-    for line in text.splitlines():
-        if line.startswith("|"):
-            widths.append(len(re.findall(r"(?<!\\)\|", line)))
-        elif widths:
-            assert len(set(widths)) == 1, line
-            widths = []
+    check_tables(text)
     assert text.count("\n## ") == len(report.cells) + 4
     for said in ("**VIOLATED.**", "What this audit did not try", "is proved, under the assumptions"):
         assert said in text
@@ -472,16 +346,16 @@ def test_junit(written: dict[str, str], report: Report) -> None:
 
 @pytest.mark.parametrize("verdict", ["violated", "inconclusive"])
 def test_a_verdict_that_no_node_explains_is_not_lost(verdict: Verdict, tmp_path: Path) -> None:
-    clear = cell("p", "a", "holds")
-    of_cell = make(cells=[clear.model_copy(update={"verdict": verdict})], findings=[], verdict=verdict)
-    of_report = make(cells=[clear], findings=[], verdict=verdict)
-    for report in (of_cell, of_report, make(cells=[], findings=[], verdict=verdict)):
+    clear = hostile_cell("p", "a", "holds")
+    of_cell = hostile_report(cells=[clear.model_copy(update={"verdict": verdict})], findings=[], verdict=verdict)
+    of_report = hostile_report(cells=[clear], findings=[], verdict=verdict)
+    for report in (of_cell, of_report, hostile_report(cells=[], findings=[], verdict=verdict)):
         junit, sarif = write(report, tmp_path, ["junit", "sarif"])
         failures = ET.parse(junit).getroot().findall("testsuite/testcase/failure")
         assert [failure.get("type") for failure in failures] == [verdict]
-        assert verdict.upper() in _terminal(report, 80)
+        assert verdict.upper() in terminal(report, 80)
         if report is of_cell:
-            assert "".join(HOSTILE.split("\x00")[0].split()) in "".join(_terminal(report, 80).split())
+            assert "".join(HOSTILE.split("\x00")[0].split()) in "".join(terminal(report, 80).split())
         (result,) = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"]
         assert result["level"] == {"violated": "error", "inconclusive": "warning"}[verdict]
 
@@ -507,9 +381,11 @@ def test_sarif(written: dict[str, str]) -> None:
 @pytest.mark.parametrize("evidence", get_args(Finding.model_fields["evidence"].annotation))
 def test_every_kind_of_evidence_has_its_rule_and_its_glossary_entry(evidence: str, tmp_path: Path) -> None:
     """SARIF once knew five of seven: an audit that found rows by inversion died when it wrote that file."""
-    worst = finding(2, "violated", 1.0, evidence=evidence)
+    worst = hostile_finding(2, "violated", 1.0, evidence=evidence)
     html, sarif = write(
-        make(cells=[cell(PROTOCOLS[0], ADVERSARIES[0], "violated")], findings=[worst]), tmp_path, ["html", "sarif"]
+        hostile_report(cells=[hostile_cell(PROTOCOLS[0], ADVERSARIES[0], "violated")], findings=[worst]),
+        tmp_path,
+        ["html", "sarif"],
     )
     (run,) = json.loads(sarif.read_text("utf-8"))["runs"]
     (result,) = run["results"]
@@ -520,7 +396,7 @@ def test_every_kind_of_evidence_has_its_rule_and_its_glossary_entry(evidence: st
 
 
 def test_sarif_without_a_source(tmp_path: Path) -> None:
-    (path,) = write(make(source="scenario.toml"), tmp_path, ["sarif"])
+    (path,) = write(hostile_report(source="scenario.toml"), tmp_path, ["sarif"])
     place = json.loads(path.read_text("utf-8"))["runs"][0]["results"][0]["locations"][0]
     assert place["physicalLocation"]["artifactLocation"]["uri"] == "scenario.toml"
 
@@ -528,16 +404,9 @@ def test_sarif_without_a_source(tmp_path: Path) -> None:
 # --- terminal ----------------------------------------------------------------------------------------------
 
 
-def _terminal(report: Report, width: int, **options: Any) -> str:
-    console = Console(file=StringIO(), width=width, **options)
-    print_report(report, console, [Path("out/report.html")])
-    assert isinstance(console.file, StringIO)
-    return console.file.getvalue()
-
-
 @pytest.mark.parametrize("width", [30, 60, 80, 200])
 def test_terminal_fits_and_takes_no_orders(report: Report, width: int) -> None:
-    text = _terminal(report, width)
+    text = terminal(report, width)
     assert max(map(len, text.splitlines())) <= width
     assert "\x1b" not in text
     flat = "".join(text.split())
@@ -548,7 +417,7 @@ def test_terminal_fits_and_takes_no_orders(report: Report, width: int) -> None:
 
 
 def test_terminal_colours_come_only_from_us(report: Report) -> None:
-    text = _terminal(report, 120, force_terminal=True, color_system="standard")
+    text = terminal(report, 120, force_terminal=True, color_system="standard")
     assert "\x1b[1;31m" in text  # our own bold red for the verdict
     assert "\ufffd[31m" in text  # theirs, defused
 
@@ -557,14 +426,14 @@ def test_terminal_without_utf8() -> None:
     import io
 
     raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="replace")
-    print_report(make(), Console(file=raw, width=80))
+    print_report(hostile_report(), Console(file=raw, width=80))
     raw.flush()
     assert isinstance(raw.buffer, io.BytesIO)
     assert b"x VIOLATED" in raw.buffer.getvalue()
 
 
 def test_terminal_reminds_that_a_proof_has_assumptions() -> None:
-    assert "under assumptions" in _terminal(make(cells=[cell("p", "a", "holds")], verdict="holds"), 80)
+    assert "under assumptions" in terminal(hostile_report(cells=[hostile_cell("p", "a", "holds")], verdict="holds"), 80)
 
 
 # --- comparing ---------------------------------------------------------------------------------------------
@@ -572,7 +441,7 @@ def test_terminal_reminds_that_a_proof_has_assumptions() -> None:
 
 def _with_node(standing: Standing, worst: float, verdict: Verdict) -> Report:
     nodes = [NodeSummary(node=0, standing=standing, worst=worst, why="", verdict=verdict)]
-    return make(cells=[cell("p", "a", verdict).model_copy(update={"nodes": nodes})])
+    return hostile_report(cells=[hostile_cell("p", "a", verdict).model_copy(update={"nodes": nodes})])
 
 
 OUTPUT: Standing = "no more than the output itself reveals"
@@ -604,7 +473,7 @@ def _seeded(
     interval = {"worst_low": low, "worst_high": high}
     (cell,) = _with_node(standing, worst, verdict).cells
     nodes = [node.model_copy(update=interval) for node in cell.nodes]
-    made = make(cells=[cell.model_copy(update={"nodes": nodes})])
+    made = hostile_report(cells=[cell.model_copy(update={"nodes": nodes})])
     return made.model_copy(update={"seed": seed, "scenario": {"seed": seed, "runs": runs}})
 
 
@@ -633,16 +502,16 @@ def test_what_another_seed_flips_is_not_better() -> None:
 
 def test_compare_equal_and_missing_cells(report: Report) -> None:
     assert compare(report, report) == []
-    fewer = make(cells=report.cells[1:])
+    fewer = hostile_report(cells=report.cells[1:])
     assert [(c.direction, c.before, c.node) for c in compare(report, fewer)] == [("removed", "violated", None)]
     assert [(c.direction, c.after, c.node) for c in compare(fewer, report)] == [("added", "violated", None)]
-    twice = make(cells=[report.cells[0], report.cells[0]])
-    assert [c.direction for c in compare(make(cells=[report.cells[0]]), twice)] == ["added"]
+    twice = hostile_report(cells=[report.cells[0], report.cells[0]])
+    assert [c.direction for c in compare(hostile_report(cells=[report.cells[0]]), twice)] == ["added"]
 
 
 def test_print_changes(report: Report) -> None:
     console = Console(file=StringIO(), width=60)
-    print_changes(compare(report, make(cells=report.cells[:3])), console)
+    print_changes(compare(report, hostile_report(cells=report.cells[:3])), console)
     print_changes([], console)
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()

@@ -2,85 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from io import StringIO
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
-from rich.console import Console
+from handmade_reports import (
+    HELD,
+    HOSTILE,
+    Page,
+    audit,
+    damage,
+    hostile_cell,
+    hostile_finding,
+    hostile_report,
+    point,
+    robustness,
+    terminal,
+)
 
-from secmix.auditing.report import Cell, Damage, Report, Robustness, RobustnessPoint, Verdict
-from secmix.reporting import FORMATS, print_report, read_json, words, write
+from secmix.auditing.report import Cell, Report, RobustnessPoint
+from secmix.reporting import FORMATS, read_json, words, write
 from secmix.reporting import robustness as robust
 from secmix.reporting.glossary import anchor, glossary
-
-
-def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"{name}_made_by_hand", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-unit = _load("test_reporting")
-HOSTILE: str = unit.HOSTILE
-ADVERSARY = f"colluders {HOSTILE}"
-
-
-def point(k: int, found: float | None, proven: float | None = None, n: int = 5) -> RobustnessPoint:
-    return RobustnessPoint(colluders=k, fraction=k / n, found=found, proven=proven, found_by=HOSTILE)
-
-
-def damage(attack: str, aggregate: float | None, model: float | None, **ends: float | None) -> Damage:
-    return Damage(
-        attack=attack, aggregate=aggregate, **{"model": model, "model_low": model, "model_high": model, **ends}
-    )
-
-
-BREAKS = [point(1, 0.25, 0.5), point(2, None)]
-DAMAGES = [
-    damage("sign_flip", 0.2, 0.3, model_low=0.1, model_high=0.7),
-    damage("alie", 2e-16, 3e-17),
-    damage("worst_case", None, None, model_low=4.5),
-    damage(f"own {HOSTILE}", 7.25, 61784.4),
-]
-
-
-def robustness(**changes: Any) -> Robustness:
-    values: dict[str, Any] = {
-        "colluders": 2,
-        "breakdown": 0.2,
-        "breakdown_proven": 0.2,
-        "spread": f"spread {HOSTILE}",
-        "points": BREAKS,
-        "damages": DAMAGES,
-        "verdict": "violated",
-        "why": f"2 of 5 push {HOSTILE}",
-    }
-    return Robustness(**{**values, **changes})
-
-
-HELD = {
-    "breakdown": 0.4,
-    "points": [point(1, 0.25, 0.5), point(2, 0.75)],
-    "verdict": "holds",
-    "damages": DAMAGES[:2],
-}
-
-
-def audit(*found: Robustness | None, verdict: Verdict = "violated") -> Report:
-    cells = [
-        unit.cell(f"rule {k}", ADVERSARY, "holds").model_copy(update={"robustness": each, "verdict": verdict})
-        for k, each in enumerate(found)
-    ]
-    policy = {"max_normalised_leakage": 0.1, "min_breakdown": 0.3, "max_error_ratio": 1.0}
-    made: Report = unit.make(cells=cells, findings=[], policy=policy, verdict=verdict)
-    return made
 
 
 @pytest.fixture(scope="module")
@@ -94,18 +37,11 @@ def written(report: Report, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     return {name: path.read_text("utf-8") for name, path in zip(FORMATS, paths, strict=True)}
 
 
-def terminal(report: Report, width: int, **options: Any) -> str:
-    console = Console(file=StringIO(), width=width, **options)
-    print_report(report, console)
-    assert isinstance(console.file, StringIO)
-    return console.file.getvalue()
-
-
 # --- the page ----------------------------------------------------------------------------------------------
 
 
 def test_page_escapes_and_its_links_lead_somewhere(written: dict[str, str]) -> None:
-    page = unit._Page(written["html"])
+    page = Page(written["html"])
     assert "script" not in page.tags
     assert "img" not in page.tags
     assert not [name for name, _ in page.attributes if name.startswith("on")]
@@ -117,7 +53,7 @@ def test_page_escapes_and_its_links_lead_somewhere(written: dict[str, str]) -> N
 
 
 def test_page_says_what_colluders_can_do(written: dict[str, str], report: Report) -> None:
-    page = unit._Page(written["html"])
+    page = Page(written["html"])
     flat = " ".join(page.words.split())
     for said in (
         "Privacy against robustness",
@@ -147,13 +83,13 @@ def test_page_says_what_colluders_can_do(written: dict[str, str], report: Report
 
 
 def test_a_cell_without_robustness_is_as_ever(written: dict[str, str], tmp_path: Path) -> None:
-    plain, mixed = unit.make(), audit(None, robustness())
+    plain, mixed = hostile_report(), audit(None, robustness())
     (page,) = write(plain, tmp_path, ["html"])
     text = page.read_text("utf-8")
     for word in ("colluders", "obustness", 'class="pips"', "breakdown"):
         assert word not in re.sub(r"<style>.*?</style>", "", text, flags=re.S), word
     # Beside a cell that has it, the other keeps its own section to the letter.
-    alone = unit.make(cells=mixed.cells[:1], findings=[], policy=mixed.policy)
+    alone = hostile_report(cells=mixed.cells[:1], findings=[], policy=mixed.policy)
     sections = []
     for each in (alone, mixed):
         (page,) = write(each, tmp_path, ["html"])
@@ -185,7 +121,7 @@ def test_odd_points_render(points: list[RobustnessPoint], policy: dict[str, floa
 def test_figure_is_logarithmic_where_the_range_asks() -> None:
     from secmix.reporting.figures.robustness import robustness_figure
 
-    cell: Cell = unit.cell("p", "a", "violated")
+    cell: Cell = hostile_cell("p", "a", "violated")
     near = robustness_figure(cell, robustness(points=[point(1, 0.2, 0.5), point(2, 0.4)]), {}, "a")
     far = robustness_figure(cell, robustness(points=[point(1, 0.01, 0.5), point(2, 400.0)]), {}, "b")
     assert ">0.1<" not in near  # a linear axis starts at nought
@@ -219,13 +155,13 @@ def test_a_proof_never_hides_what_was_found() -> None:
 
 
 def test_intervals_that_are_open_above_are_told_by_their_lower_end() -> None:
-    node = unit.make().cells[0].nodes[0]
+    node = hostile_report().cells[0].nodes[0]
     said = [
         words.node_interval(node.model_copy(update={"worst_low": low, "worst_high": high}))
         for low, high in ((0.3, 1.0), (0.0, 1.0), (0.3, 0.6), (1.0, 1.0))
     ]
     assert said == ["at least 0.300", "[0, 1]", "[0.300, 0.600]", ""]
-    finding = unit.finding(2, "inconclusive", 0.35, normalised_low=0.3, low=0.18)
+    finding = hostile_finding(2, "inconclusive", 0.35, normalised_low=0.3, low=0.18)
     assert words.share_interval(finding) == "at least 0.300"
     assert words.interval(finding) == "95 %: at least 0.180"
 

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import xml.etree.ElementTree as ET
 from io import StringIO
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from handmade_reports import (
+    BREAKS,
+    DAMAGES,
+    HELD,
+    audit,
+    check_tables,
+    damage,
+    hostile_cell,
+    hostile_report,
+    point,
+    robustness,
+    terminal,
+)
 from rich.console import Console
 
-from secmix.auditing.report import Report, Robustness, Verdict
+from secmix.auditing.report import NodeSummary, Report, Robustness, Verdict
 from secmix.reporting import compare, print_changes, print_report, write
-
-
-def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"{name}_to_share", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-made = _load("test_reporting_robustness")
-unit, audit, robustness, point, damage = made.unit, made.audit, made.robustness, made.point, made.damage
-BREAKS, DAMAGES, HELD, terminal = made.BREAKS, made.DAMAGES, made.HELD, made.terminal
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +42,7 @@ def test_markdown(report: Report, tmp_path: Path) -> None:
     text = path.read_text("utf-8")
     outside = re.sub(r"(?ms)^(`{3,})\w*\n.*?\n\1$", "", text)
     assert "<script" not in re.sub(r"`[^`\n]*`", "", re.sub(r"\\`", "", outside))
-    widths: list[int] = []
-    for line in text.splitlines():
-        if line.startswith("|"):
-            widths.append(len(re.findall(r"(?<!\\)\|", line)))
-        elif widths:
-            assert len(set(widths)) == 1, line
-            widths = []
+    check_tables(text)
     for said in (
         "| with 2 of 5 (0.40) |",
         "| not found up to",
@@ -91,10 +82,10 @@ def test_terminal(report: Report, width: int) -> None:
 
 
 def test_terminal_says_in_words_of_how_many_nodes_the_leakage_is_not_decided() -> None:
-    nodes = [unit.NodeSummary(node=0, standing="inconclusive", worst=0.0, why="w", verdict="inconclusive")]
-    cell = unit.cell("p", "a", "inconclusive").model_copy(update={"nodes": nodes, "robustness": robustness()})
+    nodes = [NodeSummary(node=0, standing="inconclusive", worst=0.0, why="w", verdict="inconclusive")]
+    cell = hostile_cell("p", "a", "inconclusive").model_copy(update={"nodes": nodes, "robustness": robustness()})
     for width in (60, 200):
-        assert "0(notdecidedfor1)" in "".join(terminal(unit.make(cells=[cell]), width).split())
+        assert "0(notdecidedfor1)" in "".join(terminal(hostile_report(cells=[cell]), width).split())
 
 
 def test_terminal_without_utf8_prints_no_signs_it_cannot() -> None:
@@ -102,8 +93,8 @@ def test_terminal_without_utf8_prints_no_signs_it_cannot() -> None:
 
     raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="strict")
     found = robustness(why="2 of 5 push", points=[point(1, 0.5), point(2, None)], damages=DAMAGES[:1])
-    cell = unit.cell("p", "a", "holds", sentence="s", advice=[], nodes=[]).model_copy(update={"robustness": found})
-    print_report(unit.make(cells=[cell], title="t", sentence="s"), Console(file=raw, width=100))
+    cell = hostile_cell("p", "a", "holds", sentence="s", advice=[], nodes=[]).model_copy(update={"robustness": found})
+    print_report(hostile_report(cells=[cell], title="t", sentence="s"), Console(file=raw, width=100))
     raw.flush()
     assert isinstance(raw.buffer, io.BytesIO)
     assert b"with 2 of 5" in raw.buffer.getvalue()
