@@ -51,7 +51,7 @@ def worst_cloud(
     """
     h, f, p = integer(h, "h"), integer(f, "f"), integer(p, "p")
     if f >= h:
-        raise SecmixError(f"f = {f} colluders beside h = {h} honest nodes are no minority; give f < h")
+        raise SecmixError(f"f = {f} colluders beside h = {h} honest nodes are not a minority; give f < h")
     if centre not in ("any", "mean"):
         raise SecmixError(f"centre is 'any' or 'mean'; given {centre!r}")
     axis = np.eye(p)[0]

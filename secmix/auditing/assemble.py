@@ -129,7 +129,7 @@ def _sentence(verdict: Conclusion, cells: Sequence[Cell], question: str) -> str:
     if verdict == "inconclusive":
         return (
             f"No violation was found in {total}, but for {count('inconclusive')} the evidence does not suffice: this "
-            "is no clearance."
+            "is not a clearance."
         )
     asked = len(cells) - count("not asked")
     named = total if asked == len(cells) else f"{asked} of {total}; of the others it asks nothing"

@@ -303,7 +303,7 @@ class Cell(Counted):
     adversary: str
     # The schema calls it "whole".
     is_collaboration: bool = Field(
-        default=False, alias="whole", description="Whether the protocol is no sum: nothing about it is exact then"
+        default=False, alias="whole", description="Whether the protocol is not a sum: nothing about it is exact then"
     )
     verdict: Verdict
     sentence: str

@@ -89,7 +89,7 @@ def _text(path: Path, cannot: str) -> tuple[str, list[str]]:
         if b"\0" in content:
             raise NetworkError(str(error)) from None
         text = content.decode("cp1252", errors="replace")
-        notes = ["it is no UTF-8 text and was read as cp1252: look at the names"]
+        notes = ["it is not UTF-8 and was read as cp1252: check the names"]
     return unicodedata.normalize("NFC", text), notes  # else one name in two spellings makes two nodes
 
 
@@ -97,7 +97,7 @@ def _graphml(text: str) -> nx.Graph:
     try:
         graph = nx.Graph(nx.parse_graphml(text))
     except (nx.NetworkXException, ElementTree.ParseError, KeyError, ValueError, StopIteration) as error:
-        raise NetworkError(f"it begins as XML but is no GraphML ({shown(str(error))})") from None
+        raise NetworkError(f"it begins as XML but is not GraphML ({shown(str(error))})") from None
     for key in ("label", "name"):
         labels = {node: str(label).strip() for node, label in graph.nodes(data=key) if label is not None}
         if len(set(labels.values())) == len(graph):
@@ -196,7 +196,7 @@ def _fields(lines: Sequence[str], delimiter: str, quote: str) -> Iterator[tuple[
             if any(fields):
                 yield reader.line_num, fields
     except csv.Error as error:
-        raise NetworkError(f"line {reader.line_num} is no line of a CSV file ({error}); look at its quotes") from None
+        raise NetworkError(f"line {reader.line_num} is not a line of a CSV file ({error}); check its quotes") from None
 
 
 def _as_csv(line: str, delimiter: str, quote: str) -> str:
@@ -221,7 +221,7 @@ def _remark(line: str, quote: str) -> re.Match[str] | None:
 
 def _no_pair(k: int) -> NetworkError:
     return NetworkError(
-        f"line {k} is no pair of neighbours; write two names or numbers a line, with a comma between them"
+        f"line {k} is not a pair of neighbours; write two names or numbers a line, with a comma between them"
     )
 
 

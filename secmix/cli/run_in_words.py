@@ -31,7 +31,7 @@ def report(audit: RecordedAudit, show_private: bool = False, command: str = "") 
             ("Who reads what", statements(*map(_in_words, audit.read))),
             ("Rows that follow from the messages", statements(*(rows or ["none"]))),
             ("What a coalition could compute", statements(*audit.coalitions)),
-            ("What is noticed without reading", statements(*(audit.seen or ["nothing"]))),
+            ("Metadata", statements(*(audit.seen or ["nothing"]))),
             *spending(audit.spent),
             ("What one run does not show", statements(*audit.not_said)),
         ),

@@ -282,7 +282,7 @@ def decoded(content: bytes, encoding: str | None, cannot: str) -> str:
         if encoding == "utf-8":
             hint = 'it is not UTF-8 text; say which encoding it has, such as encoding = "cp1252", or save it as UTF-8'
         else:
-            hint = f"it is no text in the encoding {encoding}; name another, or save it as UTF-8"
+            hint = f"it is not text in the encoding {encoding}; name another, or save it as UTF-8"
         raise DataError(f"{cannot}{hint}") from None
 
 

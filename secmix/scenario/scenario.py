@@ -255,7 +255,7 @@ def _explain(error: Any, source: str, text: str) -> str:
         return f"{where}: {shown(name)} is missing"
     reason = str(error["msg"]).removeprefix("Value error, ")
     if error["type"] in ("model_type", "model_attributes_type", "dict_type"):
-        reason = "a table with keys of its own is due"
+        reason = "expected a table"
     given = "" if isinstance(error["input"], Mapping) else f"; given {shown(error['input'])}"
     return f"{where}: {shown(name)}: {reason[0].lower() + reason[1:]}{given}"
 

@@ -95,7 +95,7 @@ class ProtocolCheck:
             "the author of the protocol is honest, and may be mistaken": True,
             "a proof is of the networks and the sizes that were tried": self.proved,
             "without a proof, what happens in few calls or for few data may have been missed: audit it": self.unproved,
-            "that masks are larger than inputs of size 1 is no judgement of what they hide: audit it": self.coalitions,
+            "masks are only known to be larger than inputs of size 1: audit what they hide": self.coalitions,
             "what the messages tell an adversary was not judged: audit the protocol for that": not self.coalitions,
         }
         return tuple(sentence for sentence, holds in lines.items() if holds)

@@ -109,7 +109,7 @@ def check_protocol(
         raise SecmixError(f"level is 'quick' or 'thorough'; given {level!r}")
     if not isinstance(protocol, SumProtocol | Collaboration):
         raise SecmixError(
-            f"{type(protocol).__name__} has neither average and draw_masks nor collaborate and error: it is no protocol"
+            f"{type(protocol).__name__} has neither average and draw_masks nor collaborate and error: not a protocol"
         )
     promises = COLLABORATION if isinstance(protocol, Collaboration) else SUM
     if unknown := set(skip) - {promise.title for promise in promises}:

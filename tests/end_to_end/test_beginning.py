@@ -134,7 +134,7 @@ def test_init_offers_every_protocol_that_sums() -> None:
         ("--csv", b"name,city\nA,B\nC,D\n", "no column"),
         ("--csv", b"a,b\n1,2\n2,4\n", "2 rows for 5 nodes"),
         ("--csv", b"", "0 line"),
-        ("--network", b"0\n1\n", "line 1 is no pair"),
+        ("--network", b"0\n1\n", "line 1 is not a pair"),
         ("--network", b"", "fewer than two nodes"),
         ("--network", b"0 1\n2 3\n", "connected"),
         ("--network", b"\xff\xfe\x00", "cannot be read"),

@@ -277,7 +277,7 @@ def test_arguments_that_make_no_sense():
     ):  # fmt: skip
         with pytest.raises(SecmixError):
             check_protocol(SecureSum(), seed=0, **wrong)
-    with pytest.raises(SecmixError, match="no protocol"):
+    with pytest.raises(SecmixError, match="not a protocol"):
         check_protocol(object())
 
 

@@ -105,7 +105,7 @@ class Attack:
         object.__setattr__(self, "kinds", frozenset(self.kinds))
         if self.forge is None and (self.poison is None or CONTRIBUTION in self.kinds):
             raise SecmixError(f"the attack '{self.name}' needs forge(messages), or poison(rows, scale, rng) where "
-                              "messages are no contributions to a sum")  # fmt: skip
+                              "messages are not contributions to a sum")  # fmt: skip
 
     def speaks(self, kinds: Iterable[str]) -> bool:
         """Check whether it can replace messages of one of these kinds."""

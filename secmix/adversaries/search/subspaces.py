@@ -69,7 +69,7 @@ def worst_basis(
     """
     f = integer(f, "f")
     if f >= len(honest):
-        raise SecmixError(f"{f} colluders among {len(honest) + f} nodes are no minority; the search needs f < h")
+        raise SecmixError(f"{f} colluders among {len(honest) + f} nodes are not a minority; the search needs f < h")
     good = np.stack([orthonormal(u) for u in honest])
     target = consensus(good) if truth is None else orthonormal(truth, "truth")
     spread = max(subspace_distance(target, u) for u in good)

@@ -139,7 +139,7 @@ def sentence(
         sentences.append(robustness.why)
     if claim is not None:
         sentences.append(claim.why)
-    text = "; ".join(sentences) or "nobody honest was asked about"
+    text = "; ".join(sentences) or "no honest node was asked about"
     text += f"; that is proved {covers}" if covers and verdict == "holds" else ""
     if verdict == "inconclusive":
         text += "; whether the policy holds could not be decided"

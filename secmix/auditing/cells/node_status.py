@@ -189,7 +189,7 @@ def _notes_on_sums(cell: Scenario) -> list[str]:
 def _notes_on_collaborations(case: CellContext) -> list[str]:
     bounded = all(isinstance(noise_clearance(case, node), Clearance) for node in case.judged)
     more = "noise bounds what is known" if bounded else "what is shown is there, but there may be more"
-    read = "the protocol is no sum"
+    read = "the protocol is not a sum"
     if isinstance(case.setup, CollaborationSetup) and isinstance(case.setup.protocol, Released):
         read = "the adversary reads the released result and no message before"
     notes = [f"{read}, so no exact evidence applies: {more}"]

@@ -65,7 +65,7 @@ def cell_cache(folder: Path) -> Path:
     place = folder / KEPT
     with suppress(FileNotFoundError):
         if not stat.S_ISDIR(place.lstat().st_mode):
-            raise SecmixError(f"'{place}' is no folder of its own but a link or a file; remove it")
+            raise SecmixError(f"'{place}' is a link or a file, not a folder; remove it")
     return place
 
 

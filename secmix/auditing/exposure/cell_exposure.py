@@ -53,7 +53,7 @@ def exposure_of(
     asked = _asked(cell, setup)
     sealed = isinstance(setup, SumSetup) and SumTraits.of(setup.protocol).cipher(setup.network) is not None
     if sealed or isinstance(setup, CollaborationSetup):
-        reason = f"'{cell.protocol.title}' is no sum: what its messages tell together is not known exactly"
+        reason = f"'{cell.protocol.title}' is not a sum: what its messages reveal together is not known exactly"
         if isinstance(setup.protocol, Released):
             reason = "the scenario's adversary reads the released result alone: name another to ask who would collude"
         if sealed:

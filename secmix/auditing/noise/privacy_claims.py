@@ -88,7 +88,7 @@ def _looked_at(case: CellContext, claim: ClaimSpec) -> list[int]:
 def _why(nodes: list[NodeClaim]) -> str:
     """Say why a claim holds, fails or is open, by the node that is worst off."""
     if not nodes:
-        return "nobody honest was asked about"
+        return "no honest node was asked about"
     worst = max(nodes, key=lambda node: (decide.ORDER.index(node.verdict), node.seen is None, node.seen or 0.0))
     if worst.verdict == "violated":
         seen = "infinite" if worst.seen is None else f"at least {worst.seen:.3g}"

@@ -204,8 +204,8 @@ def _questions(outputs: Sequence[Output]) -> list[Question]:
         of_the_organisation(),
         responsible([]),
         question("basis", "answered in part", [
-            "A row counts as known where it follows with certainty, and a filter as not acting where it broke its law. "
-            "One run clears nobody."
+            "A row counts as known where it follows with certainty, and a filter as not acting where what passed shows "
+            "that. One run clears nobody."
         ]),
         machine_record(),
         unanswered("unit", "One run does not show whose data noise protects."),
