@@ -8,7 +8,6 @@ from secmix.privacy.lower_bound import (
     LowerBound,
     epsilon_lower_bound,
     epsilon_lower_bound_of,
-    gaussian_mu_lower_bound,
     reading_ceiling,
 )
 from secmix.privacy.releases import clip, gaussian, laplace
@@ -27,7 +26,6 @@ __all__ = [
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_mu",
-    "gaussian_mu_lower_bound",
     "information_bound",
     "laplace",
     "reading_ceiling",

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.stats import nct, norm
+from scipy.stats import nct
 
-from secmix._base.checks import Array, finite_array, integer, positive, probability
+from secmix._base.checks import Array, finite_array, integer, probability
 from secmix._base.rates import upper_limit
 from secmix.errors import DataError, SecmixError
 from secmix.network import Network
@@ -268,52 +268,6 @@ def reading_ceiling(curve: Curve, *, runs: int = 20_000, delta: float = 0.0, con
         for k in np.argsort(-_epsilon(wrong, miss, delta))[: _THRESHOLDS // 8].tolist()
     ]
     return max(_read(counts, delta, _OF_ANY * level) for counts in tests)
-
-
-def gaussian_mu_lower_bound(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    direction: ArrayLike | None = None,
-    sigma: float | None = None,
-    confidence: float = 0.95,
-) -> float:
-    """Bound μ = Δ/σ of a mechanism from below whose noise is proved to be Gaussian, the same on both data sets.
-
-    With ``direction`` and ``sigma``, the mean difference along it over σ is normal (a z test on all runs); without
-    them the direction is learnt on one half and the effect size of the other follows a noncentral t distribution.
-
-    Parameters
-    ----------
-    first, second : array_like, (runs, m)
-    direction : array_like, (m,), optional
-        In which the mechanism's value differs, where it is known.
-    sigma : float, optional
-        Standard deviation of the noise along it, where it is known; both are given or neither.
-    confidence : float
-
-    Raises
-    ------
-    SecmixError
-        If one of ``direction`` and ``sigma`` is given without the other.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> a, b = rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2)) + [1.0, 0.0]
-    >>> round(gaussian_mu_lower_bound(a, b), 2), round(gaussian_mu_lower_bound(a, b, direction=[1, 0], sigma=1.0), 2)
-    (0.94, 0.99)
-    """
-    a, b = _checked(first, second)
-    level = 1 - probability(confidence, "confidence")
-    if direction is None and sigma is None:
-        return _gaussian_mu(a, b, level)[0]
-    if direction is None or sigma is None:
-        raise SecmixError("direction and sigma: give both, or neither to have them learnt")
-    unit = finite_array(direction, "direction", 1)
-    unit = unit / np.linalg.norm(unit)
-    difference = float((b @ unit).mean() - (a @ unit).mean()) / positive(sigma, "sigma")
-    return max(difference - float(norm.isf(level)) * math.sqrt(2 / len(a)), 0.0)
 
 
 def _checked(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:

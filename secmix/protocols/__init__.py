@@ -1,7 +1,7 @@
 """The systems under audit: sums, distributed EM on top of them, GraphFed-EM, meta clustering, resilient subspaces."""
 
 from secmix.protocols.collaboration import Collaboration, run_by_run
-from secmix.protocols.em.defences import Defences, epsilon, noise_multiplier_for
+from secmix.protocols.em.defences import Defences, epsilon
 from secmix.protocols.em.distributed_em import DistributedEM, EMRun
 from secmix.protocols.graphfed.graphfed_em import GraphFedEM
 from secmix.protocols.interfaces import Advice, SumProtocol
@@ -41,6 +41,5 @@ __all__ = [
     "SumProtocol",
     "epsilon",
     "fit_mixtures",
-    "noise_multiplier_for",
     "run_by_run",
 ]

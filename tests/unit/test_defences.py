@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from secmix import Mixture, Network
 from secmix.auditing.setup import build_model, build_setup
 from secmix.errors import SecmixError
-from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum, epsilon, noise_multiplier_for
+from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum, epsilon
 from secmix.protocols.em.defences import sensitivity
 from secmix.protocols.em.statistics import local_statistics
 from secmix.scenario import from_dict
@@ -197,11 +197,6 @@ def test_the_stated_epsilon_is_that_of_dp_accounting_for_a_row_added_or_removed(
     accountant = dp_accounting.pld.PLDAccountant()
     accountant.compose(dp_accounting.GaussianDpEvent(multiplier), rounds)
     assert epsilon(multiplier, rounds, 1e-5) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-3)
-
-
-def test_the_noise_for_a_given_epsilon_is_the_least():
-    found = noise_multiplier_for(2.0, 5, 1e-5)
-    assert epsilon(1.001 * found, 5, 1e-5) <= 2.0 < epsilon(0.999 * found, 5, 1e-5)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, 2.0])

@@ -23,7 +23,6 @@ from secmix.privacy import (
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
-    gaussian_mu_lower_bound,
     information_bound,
     releases_epsilon,
 )
@@ -216,7 +215,6 @@ def test_the_same_seed_reads_the_same() -> None:
         (lambda: epsilon_lower_bound_of(np.full(50, np.nan), np.zeros(50)), "not finite"),
         (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros(50), family="laplace"), "expected a NoiseFamily"),
         (lambda: epsilon_lower_bound_of(np.zeros(50), np.zeros(50), delta=1.0), "delta must lie in"),
-        (lambda: gaussian_mu_lower_bound(np.zeros(50), np.zeros(50), sigma=1.0), "give both"),
         (lambda: gaussian_epsilon(1.0, 0.0), "delta must lie above 0"),
         (lambda: gaussian_delta(-1.0, 1.0), "epsilon must be a finite number of at least 0"),
         (lambda: explained_variance_bound(gaussian=[-1.0]), "gaussian must be a finite number of at least 0"),

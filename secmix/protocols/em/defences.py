@@ -15,7 +15,7 @@ import numpy as np
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
-from secmix.privacy.gaussian_mechanism import gaussian_epsilon, gaussian_mu
+from secmix.privacy.gaussian_mechanism import gaussian_epsilon
 from secmix.protocols.em.statistics import unpack
 
 
@@ -198,14 +198,3 @@ def epsilon(noise_multiplier: float, rounds: int, delta: float) -> float:
     """
     multiplier = positive(noise_multiplier, "noise_multiplier")
     return gaussian_epsilon(math.sqrt(integer(rounds, "rounds")) / multiplier, delta)
-
-
-def noise_multiplier_for(target: float, rounds: int, delta: float) -> float:
-    """Compute the least noise multiplier with which :func:`epsilon`, of a row added or removed, is at most ``target``.
-
-    Raises
-    ------
-    SecmixError
-        If a number lies outside its range.
-    """
-    return math.sqrt(integer(rounds, "rounds")) / gaussian_mu(positive(target, "epsilon"), delta)
