@@ -39,7 +39,7 @@ class AdversaryTraits:
     Attributes
     ----------
     sees_metadata : bool
-        Whether it reads how many messages there are, of which kind, size and time, encrypted ones included.
+        Whether it observes the number, kind, size and time of messages, encrypted ones included.
     active : callable or None
         ``active(protocol) -> protocol``: the sum protocol as it runs where this adversary takes part.
     serves : callable or None

@@ -64,7 +64,7 @@ def faults_of(audit: RecordedAudit | JobAudit) -> list[RecordedFault]:
 def concluded(
     audit: RecordedAudit | JobAudit, entries: Sequence[AcceptedInRecordingSpec], today: date | None = None
 ) -> RecordedConclusion:
-    """Return the conclusion on a recorded run, of which ``entries`` are accepted; none has ended without ``today``."""
+    """Return the conclusion on a recorded run where ``entries`` are accepted; without ``today`` none has ended."""
     faults, reasons, accepted = faults_of(audit), dict[RecordedFault, str](), list[Acceptance]()
     for entry in entries:
         named = [fault for fault in faults if _names(entry, fault)]

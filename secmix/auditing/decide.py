@@ -136,7 +136,7 @@ class Premises:
     is_sum: bool = True  # so that exact evidence applies
     exact: bool = True  # whether the premises of the exact evidence hold
     behind_masks: float = 0.0  # share of the node's variance that is known behind masks of their size
-    covers: str = ""  # of which iterations something is proved, where it is not of all
+    covers: str = ""  # iterations that a proof covers; empty if all
     opaque: str = ""  # to whom some of the messages that the adversary reads are opaque, and how
     noise: Clearance | Open | None = None  # what noise proves of a collaboration; None where it adds none
 

@@ -60,13 +60,13 @@ def traced(case: CellContext) -> Proof | None:
 
 
 def without_proof(case: CellContext) -> CellContext:
-    """Return ``case``, of which no proof is asked: it tells what is revealed and clears nobody."""
+    """Return ``case`` without a proof: it shows what is revealed and clears nobody."""
     case.fitted[_KEY] = None
     return case
 
 
 def with_proof_of(case: CellContext, other: CellContext) -> CellContext:
-    """Return ``other``, runs of the same cell as ``case``, of which the same is proved."""
+    """Return ``other``, runs of the same cell, with the proof of ``case``."""
     other.fitted.update({key: case.fitted[key] for key in (_KEY, _TRACED, NOISE) if key in case.fitted})
     return other
 
@@ -205,7 +205,7 @@ def _holds_for_all_coins(case: CellContext, use: str) -> bool:
 
 
 def iterations_in_words(outcome: Clearance | Open | None) -> str:
-    """Say of which iterations something is proved, where it is not of all.
+    """Name the iterations that a proof covers; nothing if it covers all.
 
     >>> iterations_in_words(None)
     ''

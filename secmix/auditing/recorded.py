@@ -174,7 +174,7 @@ def _flat(updates: Sequence[tuple[list[Array], list[Array]]]) -> list[tuple[Arra
 
 
 def _uncut(recording: Recording, known: set[int]) -> list[str]:
-    """Say of which nodes with one row the arrays were not found in the flat vector that they send."""
+    """Name the nodes with one row in whose flat vector the arrays were not found."""
     sentences = []
     for node in recording.nodes:
         claims = {claim for m in recording.messages if m.sender == node for claim in _claims(m)}

@@ -348,7 +348,7 @@ class Cell(Counted):
 
 
 def covered(cells: Iterable[Cell]) -> str:
-    """Say of which iterations what is proved of ``cells`` is, after a comma; nothing where it is of all."""
+    """Name, after a comma, the iterations that the proofs of ``cells`` cover; nothing if they cover all."""
     return " or".join(f", {text}" for text in dict.fromkeys(cell.covers for cell in cells) if text)
 
 
@@ -379,7 +379,7 @@ class Report(_Plain):
     )
     sentence: str = Field(description="The verdict in one sentence")
     policy: dict[str, float | str] = Field(
-        description="Limits, of which iterations a proof must be, and what noise must hide"
+        description="Limits, iterations that a proof must cover, and what noise must hide"
     )
     findings: list[Finding]
     cells: list[Cell]

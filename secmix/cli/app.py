@@ -56,7 +56,7 @@ def audit(
     flower: Annotated[Path | None, typer.Option(help="In place of a scenario: folder of a Flower project")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the report [default: audit-NAME]")] = None,
     recorded: Annotated[
-        Path | None, typer.Option(help="In place of a scenario: folder of a recorded run, of which less can be said")
+        Path | None, typer.Option(help="In place of a scenario: folder of a recorded run, which shows less")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0 means one a core")] = 0,
@@ -183,7 +183,7 @@ def exposure(
     repair: Annotated[bool, typer.Option("--repair", help="Propose the cheapest changes that meet the policy")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables")] = False,
 ) -> None:
-    """Search for the smallest coalitions: who would have to collude, of whom, and why nobody fewer."""
+    """Search for the smallest coalitions that learn a node's data, and prove that no smaller one does."""
     with _errors_shown():
         from rich.console import Console
 

@@ -182,7 +182,7 @@ def _decoded(path: Path) -> tuple[str, str | None]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the sign of which there are as many, and more than none, in every line."""
+    """Return the separator that every line has equally often, at least once."""
     lines = [line for line in text[:1_000_000].splitlines() if line.strip()][:_LINES]
     counts = {sign: {line.count(sign) for line in lines} for sign in ";\t|,"}
     candidates = {sign: min(count) for sign, count in counts.items() if len(count) == 1 and min(count) > 0}

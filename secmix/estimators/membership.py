@@ -49,7 +49,7 @@ class Membership:
 
 
 def least_runs(rate: float = RATE, confidence: float = 0.95) -> int:
-    """Count the runs of one kind, half of which count, below which the lower end is always 0.
+    """Return the fewest runs of one kind with which a lower end can be above 0; half of them count errors.
 
     >>> least_runs(0.01, 0.95)
     874

@@ -273,7 +273,7 @@ def about_spent(claim: PrivacyClaim) -> str:
 
 
 def to_paste(claim: PrivacyClaim) -> str:
-    """Return the data sets and the score that refute a claim, of the first node of which that was seen."""
+    """Return the data sets and the score that refute a claim, of the first node for which it was refuted."""
     return next((node.paste for node in claim.nodes if node.fails and node.paste), "")
 
 

@@ -19,7 +19,7 @@ class AggregatorCheck:
     f: tuple[int, int]  # what the rule was set to
     types: Mapping[str, int]  # number types of the messages
     layouts: Mapping[str, int]  # how they lay in memory
-    refused: Mapping[tuple[int, int, int, str, str], int]  # (n, p, f, type, layout) of which the rule takes no messages
+    refused: Mapping[tuple[int, int, int, str, str], int]  # (n, p, f, type, layout) that the rule does not take
     searches: int  # for the worst case
     evaluations: int  # of the rule, in these searches
     values: int  # numbers that the rule's code names, tried on purpose
@@ -78,14 +78,14 @@ class ProtocolCheck:
     entries: tuple[int, int]  # of a vector; of a collaboration, features of a row
     networks: Mapping[str, int]  # by kind
     refused: int  # networks that the protocol does not run on
-    proved: int  # adversaries of whom the kernel proves that they learn what is stated and no more, whatever the data
+    proved: int  # adversaries that learn what is stated and no more, whatever the data, as the kernel proves
     unproved: Mapping[str, int]  # others, by the line at which the proof ends or the calls for which alone it holds
     less: int  # adversaries who learn less than is stated
     seed: int
 
     @property
     def coalitions(self) -> int:
-        """Count the adversaries of whom a proof was tried."""
+        """Count the adversaries for which a proof was tried."""
         return self.proved + sum(self.unproved.values())
 
     def assumptions(self) -> tuple[str, ...]:

@@ -150,7 +150,7 @@ class RuleInputs:
         return {"messages": messages, "honest": values[: len(self.honest)], "agreed": values[0]}
 
     def harmless(self, *, alike: bool = False) -> Any:
-        """Return messages of the same shape, type and layout of which no rule has a reason to refuse any."""
+        """Return messages of the same shape, type and layout that no rule has a reason to refuse."""
         integers = np.random.default_rng(0).integers(-9, 10, (self.n, self.p)).astype(np.float64)
         return laid_out(_typed(np.ones_like(integers) if alike else integers, self.dtype), self.layout)
 

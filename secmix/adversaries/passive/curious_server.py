@@ -25,8 +25,8 @@ class CuriousServer:
     corrupt : iterable of int
         Nodes who follow the protocol too and report to the server all that they hold, send and receive; default: none.
     sees_metadata : bool
-        Whether it notices messages it cannot read, and when, of which kind, how many and how long all are. Switched
-        off, it is a weaker adversary, and the report says so.
+        Whether it observes when messages pass, their kind, number and length, also of those that it cannot read.
+        Without that it is a weaker adversary, and the report says so.
 
     Examples
     --------

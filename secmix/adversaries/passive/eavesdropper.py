@@ -23,8 +23,8 @@ class Eavesdropper:
     tapped : iterable of (a, b), optional
         The tapped edges; a server is node -1. Default: every line there is.
     sees_metadata : bool
-        Whether it notices messages it cannot read, and when, of which kind, how many and how long all are. Switched
-        off, it is a weaker adversary, and the report says so.
+        Whether it observes when messages pass, their kind, number and length, also of those that it cannot read.
+        Without that it is a weaker adversary, and the report says so.
 
     Examples
     --------

@@ -110,6 +110,6 @@ class _Reduced:
 
 
 def _leakage(setup: SumSetup, reduced: _Reduced, sigma: float, spread: float) -> float:
-    """Return the largest share that is known of a node of which not all is known; 1 where there is no such node."""
+    """Return the largest known share of a node that is not known in full; 1 if there is no such node."""
     leaks = [normalised(reduced.gaussian.information(i, sigma / spread), 1) for i in setup.asked] if spread else []
     return max((leak for leak in leaks if leak < 1.0), default=max(leaks, default=0.0))

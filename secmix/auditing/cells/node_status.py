@@ -111,7 +111,7 @@ def stated(case: CellContext) -> str:
 
 
 def _few_rows(setup: Setup) -> list[str]:
-    """Say of which nodes so few rows are at hand that runs are much alike."""
+    """Name the nodes with so few rows that runs hardly differ."""
     if setup.groups is None:
         return []
     own = "each node draws from the rows of its own group, "

@@ -54,7 +54,7 @@ def observed(
 
 
 def unchecked(cell: Scenario, setup: SumSetup, seeds: Seeds) -> CellContext:
-    """Return all runs of ``cell``, of which nothing is proved: for asking whether a node is revealed."""
+    """Return all runs of ``cell`` without a proof, to ask whether a node is revealed."""
     setup = _with_linear_masks(cell, setup)
     built = deep_copy(setup.protocol)
     observation = observe(cell, setup, seeds, exact=is_exact(cell, setup))

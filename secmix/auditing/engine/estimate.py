@@ -42,7 +42,7 @@ class CostEstimate:
 
 
 def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float, messages: int = 0) -> CostEstimate:
-    """Estimate one cell, of which a trial of one run took ``trial`` seconds and sent ``messages`` in one iteration."""
+    """Estimate one cell from a trial of one run: its seconds, and its messages in one iteration."""
     base = _BASE + _BLOCKS * cell.message_limit
     if isinstance(setup, CollaborationSetup):  # its runs are made one after the other
         released = setup.protocol.inner if isinstance(setup.protocol, Released) else None
@@ -178,7 +178,7 @@ def warning(estimates: Sequence[CostEstimate], workers: int) -> str:
 
 
 def clearing_nobody(estimates: Sequence[CostEstimate]) -> list[str]:
-    """Say before the start of which sizes a few runs are made, which clear nobody, and the first key that mends it.
+    """Warn before the start where only a few runs fit, which clear nobody, and name the first key to change.
 
     >>> clearing_nobody([CostEstimate(10.0, 300.0), CostEstimate(9.0, 300.0, "a run takes 9 GiB; raise it, or wait")])
     ['estimate: only 2 runs are made, which clear nobody: a run takes 9 GiB; raise it']

@@ -159,7 +159,7 @@ def try_out(
 
 
 def _few(cell: Scenario, setup: SumSetup | CollaborationSetup, error: TooLong) -> SumSetup:
-    """Return ``setup`` of which a few runs are made, since in blocks of more no single one fits; or raise ``error``."""
+    """Return ``setup`` for a few runs only, where no run fits beside others; otherwise raise ``error``."""
     if not isinstance(setup, SumSetup) or setup.too_wide or not is_exact(cell, setup):
         raise error
     return replace(setup, too_wide=f"{SHOWN_BY_FEW}: {error}", unproved=error.unproved)

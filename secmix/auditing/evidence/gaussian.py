@@ -48,7 +48,7 @@ def _gather(case: CellContext) -> Gathered:
 def _findings_about(
     setup: SumSetup, observation: SumObservation, node: int, about: dict[str, Any], more: float
 ) -> Iterator[Finding]:
-    """Yield the findings about ``node``, of which known sums reveal up to ``more`` nats beyond the formula."""
+    """Yield the findings about ``node``; known sums reveal up to ``more`` nats of it beyond the formula."""
     single = max(
         nats_of(observation, r, node, iterations) for iterations, r in observation.all_readings if len(iterations) == 1
     )
@@ -126,7 +126,7 @@ def _sums_of_the_others(weights: Array, vectors: Array, members: list[int]) -> I
 def negentropy(values: Array) -> float:
     """Estimate the largest ½ ln(2πe σ²) − h of the columns (runs, p), plus two errors.
 
-    A column of which a Gaussian is not refuted counts as 0, and one whose values repeat as infinite.
+    A column counts as 0 where no test refutes a Gaussian, and as infinite where values repeat.
     """
     spread = values.std(axis=0)
     varies = spread > 1e-9 * np.abs(values).max(axis=0)

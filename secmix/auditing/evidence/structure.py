@@ -89,7 +89,7 @@ def _how_known(observation: SumObservation, node: int) -> str:
 
 
 def rows_that_tell(view: LinearView, column: int) -> list[int]:
-    """Choose rows of which a combination is one input alone, by orthogonal matching pursuit; none if it takes too many.
+    """Choose rows that combine to one input alone, by orthogonal matching pursuit; none if it takes too many.
 
     Source: Pati, Rezaiifar and Krishnaprasad 1993.
     """

@@ -78,7 +78,7 @@ def _looks(case: CellContext) -> int:
 
 
 def _looked_at(case: CellContext, claim: ClaimSpec) -> list[int]:
-    """Return the nodes of which epsilon is read from below: those first of which nothing is proved."""
+    """Return the nodes whose epsilon is read from below; those without a proof come first."""
     bounds = noise_bounds(case, claim.terms)
     return sorted(case.setup.asked, key=lambda node: isinstance(_proof(case, bounds.get(node), claim), Clearance))[
         :_NODES

@@ -92,7 +92,7 @@ def loss_bound(case: CellContext, node: int, terms: PrivacyTerms, level: float) 
 
 
 def _best_distinguished(reader: _Reader, tilted: Sequence[tuple[Pair, _Tilt]], delta: float) -> tuple[Pair, _Tilt]:
-    """Return the pair of which a few calls suggest the largest epsilon; what is far behind is given few of them."""
+    """Return the pair for which a few calls suggest the largest epsilon; pairs far behind get few calls."""
 
     def suggested(losses: Sequence[Sequence[_Loss]]) -> list[float]:  # at a level of 1: good enough to choose by
         return [_epsilon(each, tilt, delta, 1.0) for each, (_, tilt) in zip(losses, tilted, strict=True)]
@@ -305,7 +305,7 @@ def _canaries(case: CellContext, node: int, terms: PrivacyTerms) -> Iterator[Pai
 
 
 def _tipping(parts: Sequence[Array], node: int, usual: Array, terms: PrivacyTerms) -> Iterator[Pair]:
-    """Yield neighbours of which one has half of its rows far out: a median, or what it keeps of rows, tips over.
+    """Yield neighbours in which half of the rows are far out: one more row moves a median from one half to the other.
 
     A median breaks down at half of the rows (Donoho and Huber 1983): there one row moves it as far as there is.
     """

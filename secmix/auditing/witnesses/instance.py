@@ -111,7 +111,7 @@ def _is_blind(adversary: Adversary) -> bool:
 
 
 def steps_of(values: Iterable[float]) -> list[float]:
-    """Find steps of which all ``values`` are multiples, up to noise of a tenth: the largest first, maybe none.
+    """Find steps that divide all ``values``, up to noise of a tenth of a step: the largest first, maybe none.
 
     Powers of two and ten are tried, and the greatest common divisor of the values.
 

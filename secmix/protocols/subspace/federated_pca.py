@@ -163,7 +163,7 @@ class FederatedPCA:
         return most if most < self.broken else None
 
     def _medianed(self, transcript: Transcript) -> Array | None:
-        """Collect the bases (L, runs, n, r) of which the Subspace Median was taken in an honest run."""
+        """Collect the bases (L, runs, n, r) whose Subspace Median was taken in an honest run."""
         if self.rule == "subspace_median":
             sent = [block for block in transcript if block.kind == "basis"]
             return self._matrices(sent[0].payload) if len(sent) == 1 else None

@@ -36,7 +36,7 @@ class CoalitionKnowledge:
     strange: bool  # whether some known messages are not linear: more may then be known
 
     def exposed(self) -> frozenset[int]:
-        """Collect the nodes of which a vector, or a combination of vectors of their own, is known."""
+        """Collect the nodes with a known vector, or a known combination of their own vectors."""
         if self.columns.max(initial=0) < self.n:  # one averaging: a column is a node
             full = np.diag(self.projector) > _FULL
             return self.outright | frozenset(self.columns[full].tolist())

@@ -123,7 +123,7 @@ def _played(session: Session, first: PlayedCall, calls: list[_SampledCall]) -> s
 
 
 def _recorded(session: Session, first: PlayedCall, calls: list[_SampledCall]) -> str:
-    """Make more calls, of which nothing is played back, to see what else may be drawn; say which of them fails."""
+    """Make more calls without playing anything back, to see what else may be drawn; say which of them fails."""
     most = int(np.clip(_MESSAGES // max(first.call.messages, 1), *_CALLS))
     for key in range(len(calls), most):
         recorded = session.player.record(session.sample(key), key)
