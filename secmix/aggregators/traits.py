@@ -57,7 +57,7 @@ class Traits:
         return max((f for f in range(n) if self.least(f) <= n), default=-1)
 
     def check(self, n: int, f: int, rejected: int = 0) -> None:
-        """Raise a SecmixError, which says what would do, unless n messages allow f."""
+        """Check that n messages allow f; the SecmixError names numbers that do."""
         if n >= self.least(f):
             return
         most = self.largest_f(n)

@@ -177,7 +177,7 @@ def _marked(
 
 
 def _notes(cell: Cell, in_force: Sequence[AcceptedSpec], ended: Sequence[AcceptedSpec]) -> list[str]:
-    """Return notes on what is accepted of a cell, and on what is no longer."""
+    """Return notes on the accepted findings of a cell, and on those whose acceptance has ended."""
     notes = [f"accepted until {entry.until}: {_what(entry)}; {entry.reason}" for entry in in_force]
     over = [entry for entry in ended if _names(entry, cell)]
     notes += [f"accepted until {x.until}, which is over: {_what(x)} counts again; {x.reason}" for x in over]

@@ -1,6 +1,6 @@
 """Decide: the one place that makes a verdict, of a finding, a node, a cell and a report.
 
-A verdict is *inconclusive* until a violation is shown or a clearance of the kernel's is handed in: findings accuse, and
+A verdict is *inconclusive* until a violation is shown or a clearance of the kernel's is given: findings accuse, and
 none of them clears.
 """
 
@@ -188,7 +188,7 @@ def _moot(finding: Finding) -> Finding:
 
 
 def _clearance(premises: Premises) -> Clearance | Open | None:
-    """Return what clears a node: what the kernel proves of the messages, or what noise does, if anything."""
+    """Return the clearance of a node, by the kernel's proof or by noise, or the reason why there is none."""
     if isinstance(premises.clearance, Clearance) or premises.noise is None:
         return premises.clearance
     return premises.noise

@@ -113,7 +113,7 @@ def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, itera
         given = pickle.dumps((protocol, network.n, network.edges.tobytes(), data, seed, iterations))
     except Exception:  # a user's object may refuse in any way
         return prove(protocol, network, calls, seed=seed, iterations=iterations)
-    # Bytes name a class; another one of that name is told by its identity.
+    # Bytes name a class; its identity distinguishes it from another of that name.
     key = kinds, hashlib.sha256(given).digest()
     if key not in _PROOFS:
         while len(_PROOFS) >= _MOST_KEPT:
@@ -190,7 +190,7 @@ def unproved(case: CellContext, node: int) -> list[str]:
 
 
 def _holds_for_all_coins(case: CellContext, use: str) -> bool:
-    """Say whether, by a theorem, what is known does not hang on public coins, which the kernel traced as drawn.
+    """Check for a theorem by which what is known does not depend on public coins, which the kernel traced as drawn.
 
     It is PDMM's: a flow along the edges of a piece hides every change of its inputs that keeps their sum, whoever is
     active in a round and whatever is lost (see ``PDMM.exposure_graph``).

@@ -192,7 +192,7 @@ def _fitted(cell: Scenario, setup: SumSetup) -> FittedMixture:
 
 def _made_ready(cell: Scenario) -> PreparedData:
     settings, features = dict(cell.data.settings), cell.data.features
-    with suppress(SecmixError):  # what is wrong with the name is told below, with its place
+    with suppress(SecmixError):  # what is wrong with the name is reported below, with its place
         if features is not None and takes(plugins.load("datasets", cell.data.name), "features"):
             settings["features"], features = features, None
     data = _build("datasets", cell.data.name, settings, "data")

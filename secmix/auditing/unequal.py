@@ -65,7 +65,7 @@ def _known(reading: Reading) -> tuple[Array, Array]:
 
 
 def _read(reading: Reading, mask_size: float) -> tuple[Array, Array]:
-    """Return what is known exactly, then what is read under whitened masks, with the variance of those."""
+    """Return the sums known exactly, then those read under whitened masks, and the variance of these masks."""
     view = reading.gaussian
     noise = np.concatenate([np.zeros(view.known.shape[1]), np.full(len(view.noisy), mask_size**2)])
     return np.vstack([view.known.T, view.noisy]), noise

@@ -101,9 +101,9 @@ def family_of(event: Callable[[float], Any], scales: Iterable[float], *, name: s
     Parameters
     ----------
     event : callable
-        From a noise scale to an event of ``dp_accounting``: what one call of the mechanism releases. The more noise,
-        the less may be told. Its neighbours are those of ``dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE``,
-        scaled by the sensitivity that the caller divides by.
+        From a noise scale to an event of ``dp_accounting``: what one call of the mechanism releases. More noise must
+        hide more. Its neighbours are those of ``dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE``, scaled by the
+        sensitivity that the caller divides by.
     scales : iterable of float
         Above 0; a lower bound comes in steps of these.
     name : str

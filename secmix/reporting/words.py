@@ -260,7 +260,7 @@ SPENT = ("Node", "Rounds it took part in", "ε after each round, in the call tha
 
 
 def about_spent(claim: PrivacyClaim) -> str:
-    """Say what the table of what was spent is of."""
+    """Say what the table of spent epsilon shows."""
     more = (
         " What is sent beside releases is not counted: where no ε is proved of a node, it may have spent more, without "
         "bound."

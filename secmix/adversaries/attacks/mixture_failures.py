@@ -64,7 +64,7 @@ def foreign_data(mixtures: Mixture, byzantine: Iterable[int], foreign: Mixture) 
 
 
 def touched_components(m: int, k: int, rate: float, rng: np.random.Generator) -> Array:
-    """Draw which components of which machines fail, (m, K) of 0 and 1: of each component ⌊rate · m⌋ machines.
+    """Draw the components that fail on each machine, (m, K) of 0 and 1: each fails on ⌊rate · m⌋ machines.
 
     With more than a few components nearly every machine is touched, though fewer than half in any one component.
     """

@@ -1,4 +1,4 @@
-"""Fixed attacks on sums: what colluders contribute who do not look at the rule.
+"""Fixed attacks on sums: contributions that do not depend on the rule.
 
 Each is written as ``attack(honest (h, p), f, rng) -> messages (f, p)``: f colluders who see the h honest contributions
 of the round. μ is their mean, σ the standard deviation of each entry. Attacks on gradients (sign flip, IPM) take μ as

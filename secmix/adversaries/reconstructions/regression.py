@@ -51,7 +51,7 @@ def reconstruct_regression(known: KnownMessages) -> Reconstruction | None:
 
 
 def _exchanges(known: KnownMessages) -> list[_Exchange]:
-    """List the rounds of which the adversary knows what the node got and sent."""
+    """List the rounds in which the adversary knows the model that the node received and the one it sent."""
     models: dict[int, Array] = {}
     for origin, row in known.messages:
         # The node's own, where it is known; else it got what others got.

@@ -77,7 +77,7 @@ def coordinate_by_coordinate(oracle: Oracle) -> None:
         best, offset = np.full(len(reach), -1.0), np.zeros(len(reach))
 
         def improve(*candidates: Array, pattern: Array = pattern, best: Array = best, offset: Array = offset) -> None:
-            """Try offsets of all coordinates, which do not depend on each other, and keep what is best in each."""
+            """Try offsets of all coordinates independently, and keep the best of each."""
             shifts = _moved(oracle, np.stack([pattern * candidate for candidate in candidates]), found_by)  # noqa: B023
             for errors, candidate in zip(shifts, candidates, strict=True):
                 better = above(errors, best)

@@ -48,7 +48,7 @@ class SearchBudget:
 
 
 def spent(budgets: Mapping[str, SearchBudget], more: str) -> str:
-    """Say what was spent of each budget, by what it counts, and ``more`` where one was used up; empty without search.
+    """Say how much of each budget was spent, and ``more`` where one was used up; empty without a search.
 
     >>> budget = SearchBudget(lambda count: 4 * count)
     >>> budget.spend(34, budget.of(64), certain=True)

@@ -35,7 +35,7 @@ def component_wise(
     """Keep and reduce the machines component by component.
 
     A component keeps the machines within m^p times the radius of its majority, as DFMR does, with ``p`` in [0, 0.1]. As
-    many ``components`` are looked for as the median machine sent, unless told otherwise. ``squared`` (m, m), squared
+    many ``components`` are looked for as the median machine sent, unless given. ``squared`` (m, m), squared
     distances between the machines where they are known already, only serve ``coat`` of the result. ``shares`` of it
     says which components were kept; ``kept`` are machines with one at least. The weight of a component is the median
     over the machines it kept, scaled to a sum of 1; ``cutoff`` is infinite. Raises DataError where no majority of

@@ -1,4 +1,4 @@
-"""The rules: who is kept, and the reduction of what they sent (Zhang 2024; Zhang and others, JRSS B 2026).
+"""The rules: which machines are kept, and the reduction of their mixtures (Zhang 2024; Zhang and others, JRSS B 2026).
 
 Each reduces the mixtures of the machines it keeps, starting from COAT, and says whom it kept and why.
 """

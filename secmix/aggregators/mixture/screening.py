@@ -144,7 +144,7 @@ def honest_machines(honest: Iterable[int], m: int) -> NDArray[np.bool_]:
 
 
 def _reasons(mixtures: Mixture) -> tuple[dict[int, str], Array]:
-    """Describe what is wrong with which machine, and measure how flat its flattest component is (m,)."""
+    """Describe the faults of each machine, and measure how flat its flattest component is (m,)."""
     weights, means, covariances = mixtures.weights, mixtures.means, mixtures.covariances
     used = ~(weights == 0)  # NaN is not zero
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Between components: which belongs to which, and the transport distance between two mixtures."""
+"""Matching of components, and the transport distance between two mixtures."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _fewest(cell: Scenario, setup: SumSetup) -> int:
 
 
 def _fit(cell: Scenario, setup: SumSetup, runs: int) -> bool:
-    """Check whether what so many runs sum fits into what messages leave of ``memory_limit``."""
+    """Check whether the summed numbers of so many runs fit into the memory that messages leave."""
     return runs * _of_a_run(_numbers_summed(cell, setup, setup.rows.shape[1])) <= _share(cell) * cell.memory_limit
 
 

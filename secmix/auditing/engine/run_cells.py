@@ -117,17 +117,17 @@ def _tried_out(
 
 @dataclass(frozen=True)
 class _Results:
-    """Results of the cells so far: kept in files, if there are any, and told to whoever watches."""
+    """Results of the cells so far: stored in files, if there are any, and reported as they come."""
 
     cells: Sequence[Scenario]
     files: Sequence[Path | None]
     notify: Progress
     finished: dict[int, CellResult] = field(default_factory=dict)
-    shown: dict[int, CellResult] = field(default_factory=dict)  # what was told of running cells
+    shown: dict[int, CellResult] = field(default_factory=dict)  # what was reported of running cells
     shares: dict[int, float] = field(default_factory=dict)  # finished share of each running cell
 
     def read(self, commands: Sequence[str]) -> list[int]:
-        """Read back what is stored; return which cells are left."""
+        """Load the stored results; return the cells that are left."""
         for i, file in enumerate(self.files):
             if file is not None and (stored := cell_cache.load(file, commands[i])) is not None:
                 self.finished[i] = stored

@@ -1,8 +1,8 @@
 """Epsilon from below by replays: the privacy loss of outputs of two neighbouring data sets, worked out call by call.
 
 Let all that an adversary reads be the outputs o of releases and what follows from them and the data. The density of o
-on data D is known where the noise is: f_t(D, earlier outputs) is what the code releases while it is handed the outputs
-of before. So one call on D and one on its neighbour D', which is handed the outputs of the first, give the privacy loss
+on data D is known where the noise is: f_t(D, earlier outputs) is what the code releases while it is given the outputs
+of before. So one call on D and one on its neighbour D', which is given the outputs of the first, give the privacy loss
 L = log p(o | D) / p(o | D') exactly; it is infinite where anything that the adversary reads beside the outputs differs.
 No (ε, δ) claim holds with δ below δ(ε) = E max(0, 1 − e^(ε − L)). The mean is estimated on outputs that are drawn more
 often where they are rare (noise moved by λ along the direction in which the releases move), each with its weight.

@@ -180,7 +180,7 @@ def spent_in_job(job: JobRecording, stated: StatedClaim | None) -> list[Recorded
 
 
 def spending_in_words(spent: RecordedSpending) -> str:
-    """Say in one sentence what a client spent in which rounds, and whether that is more than is claimed."""
+    """Say in one sentence how much a client spent, in which rounds, and whether that exceeds the claim."""
     if not spent.rounds:
         return f"{spent.client}: took part in no round"
     rounds = f"{len(spent.rounds)} round{'s' * (len(spent.rounds) != 1)} ({_numbers(spent.rounds)})"

@@ -39,7 +39,7 @@ def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
 
 
 def marks(message: JobMessage) -> Iterator[tuple[str, str]]:
-    """Yield the readable arrays of a message that can be told from others, hashed."""
+    """Yield the hashes of the readable arrays of a message whose numbers are not all the same."""
     for path, numbers in message.readable.items():
         if len(numbers) > 1 and np.any(numbers != numbers[0]):
             yield path, digest(numbers)

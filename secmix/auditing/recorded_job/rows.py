@@ -72,7 +72,7 @@ def starts_without_counts(message: JobMessage) -> bool:
 
 
 def counted_alone(messages: Iterable[JobMessage]) -> list[str]:
-    """Say how many bins of histograms count one row: its number lies between two that are told."""
+    """Say how many bins of histograms count one row, whose number then lies between two known ones."""
     alone: dict[str, int] = {}
     for message in messages:
         for above, bins in _layouts(message, "bins"):

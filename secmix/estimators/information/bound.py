@@ -54,7 +54,7 @@ def information_lower_bound(
         ``score(x, y)`` from (b, dx) and (c, dy) to the (b, c) scores of every x with every y, in nats up to a
         constant. A score may depend on its pair alone, and is refused where it does not.
     progress : callable (done, total, what), optional
-        Told after each fold.
+        Called after each fold.
 
     Returns
     -------

@@ -22,7 +22,7 @@ _RECENT = 32  # arrays whose scores are kept: many critics ask about the same ba
 def normal_scores(train: Floats, *, drop: bool = True) -> Embedding:
     """Fit to ``train`` the map of rows (n, d) to their normal scores (n, d'); what never varies is left out.
 
-    Unless told not to ``drop`` it: then it scores zero. Repeated values share the middle of their ranks; values between
+    With ``drop`` false it scores zero instead. Repeated values share the middle of their ranks; values between
     those seen are interpolated, beyond them clipped.
 
     >>> normal_scores(np.array([[1.0], [2.0], [3.0]]))(np.array([[2.0], [9.0]])).round(2)

@@ -1,7 +1,7 @@
 """Flower's names: the one place that imports them, where each is looked for, and what it is used for.
 
 Some are private, so no version promises them. What counts is whether they are there: a Flower that lacks one that is
-used is refused, with its name. Versions are only told as what was seen to work.
+used is refused, with its name. Versions are named only as those that were seen to work.
 """
 
 from __future__ import annotations

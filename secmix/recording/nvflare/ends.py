@@ -1,7 +1,7 @@
 """The recordings of a job's participants, read and put together: each message once, with who sent and who got it.
 
 What stands at one end alone stays what it is: the other end may have kept no recording. Where both ends have one, a
-message is the same at both, or was changed on the way, and that is told.
+message is the same at both, or was changed on the way, which is recorded.
 """
 
 from __future__ import annotations

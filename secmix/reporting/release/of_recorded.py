@@ -216,7 +216,7 @@ def _questions(outputs: Sequence[Output]) -> list[Question]:
 
 
 def _memory(outputs: Sequence[Output]) -> Question:
-    """Say by whom rows of which client are known, the public among them."""
+    """Name who knows rows of which client, the public included."""
     known = [
         f"{output.name}: known to {reader.who}: {'; '.join(reader.found)}"
         for output in outputs

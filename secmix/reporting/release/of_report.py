@@ -147,7 +147,7 @@ def _by_reason(cell: Cell, verdict: str) -> list[str]:
 
 
 def _violations(cell: Cell) -> list[str]:
-    """Say what is violated and why, but for what the cell's own sentence says."""
+    """Name the violations, with their reasons, that the cell's sentence leaves out."""
     parts = [f"{name}: {p.why}" for name, p in _parts(cell) if p.verdict == "violated" and not _stated(cell, p.why)]
     return [*_by_reason(cell, "violated"), *parts]
 
