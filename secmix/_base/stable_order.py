@@ -1,4 +1,4 @@
-"""Arrays in an order that does not hang on last bits: signs of directions, and assignments of rows to columns."""
+"""Arrays in an order that does not depend on last bits: signs of directions, and assignments of rows to columns."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class AdversaryTraits:
     scale : float
         How much farther than usual the attacks go.
     server : bool
-        Whether it is the coordinating server; reports say so, and no verdict hangs on it.
+        Whether it is the coordinating server; reports say so, and no verdict depends on it.
     reads_result : bool
         Whether it reads what the protocol ends with and no message before: the protocol is then put into
         :class:`~secmix.protocols.released.Released`, and nobody is cleared of what the result tells.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import sys
 from pathlib import Path
 
@@ -40,6 +41,15 @@ def test_a_page_shows_no_words_of_other_programs() -> None:
         assert "As in" not in page
         assert "<factory>" not in page
     assert "at most 1_000_000 |" in keys.page()
+
+
+def test_every_file_that_a_page_names_is_there() -> None:
+    root = Path(__file__).parents[2]
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`([a-z_]+/[a-z_/]+(?:\.py|/))`", page.read_text("utf-8"))}
+    ours = {name for name in named if any((root / above / name.split("/")[0]).is_dir() for above in ("", "secmix"))}
+    assert ours
+    assert not [name for name in sorted(ours) if not any((root / above / name).exists() for above in ("", "secmix"))]
 
 
 def test_every_evidence_says_how_it_is_got_and_what_it_assumes() -> None:

@@ -46,7 +46,7 @@ def unknown(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> list[tupl
 
 
 def assigned(seed: Seed, value: int) -> Values:
-    """Return the values of what a seed hangs on, for one of its values."""
+    """Return the values of what a seed depends on, for one of its values."""
     return {seed: value} if isinstance(seed, int) else {piece: value >> 8 * k & 255 for k, piece in enumerate(seed)}
 
 

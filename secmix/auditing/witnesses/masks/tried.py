@@ -45,7 +45,7 @@ _WORDS = 2**64
 
 @dataclass(frozen=True)
 class Guess:
-    """A short seed: what it hangs on, and the streams that follow from it."""
+    """A short seed: what it depends on, and the streams that follow from it."""
 
     seed: Seed  # a draw, or bytes
     values: int  # number of values of the seed
