@@ -182,15 +182,15 @@ def _simulation_1(numbers: Numbers) -> tuple[str, str]:
     cells = numbers["simulation_1"]
     words = []
     for p in sorted({c["p"] for c in cells}):
-        mine = [c for c in cells if c["p"] == p]
-        total = sum(c["repeats"] for c in mine)
-        each = ", ".join(f"{w} {out_of(sum(c['exact'][w] for c in mine), total)}" for w in ("gap", "penalty", "given"))
-        words.append(f"p = {p}: {each}")
+        selected = [c for c in cells if c["p"] == p]
+        total = sum(c["repeats"] for c in selected)
+        exact = {way: sum(c["exact"][way] for c in selected) for way in ("gap", "penalty", "given")}
+        words.append(f"p = {p}: {', '.join(f'{way} {out_of(hits, total)}' for way, hits in exact.items())}")
     snrs = sorted({c["snr"] for c in cells})
     hits, total = {}, {}
     for snr in (snrs[0], snrs[-1]):
-        mine = [c for c in cells if c["snr"] == snr]
-        hits[snr], total[snr] = sum(c["exact"]["gap"] for c in mine), sum(c["repeats"] for c in mine)
+        selected = [c for c in cells if c["snr"] == snr]
+        hits[snr], total[snr] = sum(c["exact"]["gap"] for c in selected), sum(c["repeats"] for c in selected)
     low, high = (out_of(hits[snr], total[snr]) for snr in (snrs[0], snrs[-1]))
     rises = wilson(hits[snrs[-1]], total[snrs[-1]])[0] > wilson(hits[snrs[0]], total[snrs[0]])[1]
     falls = wilson(hits[snrs[-1]], total[snrs[-1]])[1] < wilson(hits[snrs[0]], total[snrs[0]])[0]

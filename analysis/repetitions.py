@@ -110,8 +110,8 @@ def _kept(path: Path, header: dict[str, str]) -> dict[int, Any]:
             except ValueError:  # cut off while it was written
                 continue
             done[i] = value
-    whole = [json.dumps(header), *(json.dumps([i, value]) for i, value in done.items())]
-    path.write_text("\n".join(whole) + "\n", encoding="utf-8")
+    lines = [json.dumps(header), *(json.dumps([i, value]) for i, value in done.items())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return done
 
 

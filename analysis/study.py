@@ -134,8 +134,8 @@ def _how_long(out: Path) -> str:
     """What the parts took when each was made last, in a sentence; empty where that was not noted."""
     took = _took(out)
     each = ", ".join(f"{name} {_minutes(seconds)}" for name, seconds in took.items())
-    whole = f"It took {_minutes(sum(took.values()))} of processor time"
-    return f"\n\n{whole}{f' ({each})' if len(took) > 1 else ''}.\n" if took else ""
+    total = f"It took {_minutes(sum(took.values()))} of processor time"
+    return f"\n\n{total}{f' ({each})' if len(took) > 1 else ''}.\n" if took else ""
 
 
 def _minutes(seconds: float) -> str:

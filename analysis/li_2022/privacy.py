@@ -93,7 +93,7 @@ def local_vectors(x: Array, share: Array, mu: Array) -> Array:
     return np.concatenate([share, share * x[..., None], share * off**2], axis=2)
 
 
-def ksg_reading(x: Array, features: Array, whole: float, seed: int) -> Numbers:
+def ksg_reading(x: Array, features: Array, self_information: float, seed: int) -> Numbers:
     """The KSG number and its interval, the paper's ratio, and what may be relied on of it.
 
     ``nats`` is the bare number even where the estimate's value is infinite; ``low`` and ``high`` (None:
@@ -107,8 +107,8 @@ def ksg_reading(x: Array, features: Array, whole: float, seed: int) -> Numbers:
     return {
         "nats": number,
         "half_width": half,
-        "nmi_paper": number / whole,
-        "nmi_half_width": half / whole,
+        "nmi_paper": number / self_information,
+        "nmi_half_width": half / self_information,
         "low": estimate.low,
         "high": None if math.isinf(estimate.high) else estimate.high,
         "kind": estimate.kind,
@@ -132,7 +132,7 @@ def individual_privacy(*, runs: int, iterations: int, seed: int) -> Numbers:
     data_rng, *rngs = np.random.default_rng([seed, 4]).spawn(1 + len(settings))
     x = data_rng.standard_normal((runs, 5))
     target = x[:, TARGET]
-    whole = ksg(target, target, checks=False, interval=False).value
+    self_information = ksg(target, target, checks=False, interval=False).value
     npeet_self = _npeet(target, target)
     uniform = data_rng.random((iterations, runs, 5, len(MU_0)))
     shares = uniform / uniform.sum(axis=3, keepdims=True)
@@ -141,7 +141,7 @@ def individual_privacy(*, runs: int, iterations: int, seed: int) -> Numbers:
         "iterations": iterations,
         "components": len(MU_0),
         "sigma": SIGMA,
-        "self_information": whole,
+        "self_information": self_information,
         "protocols": {},
     }
     for (name, (protocol, adversary)), rng in zip(settings.items(), rngs, strict=True):
@@ -155,15 +155,15 @@ def individual_privacy(*, runs: int, iterations: int, seed: int) -> Numbers:
             sums = leaked.of_target
             assert sums is not None  # each of the three adversaries learns something of node 0
             history.append(moments(sums, mu))
-            entry["raw"].append(ksg_reading(target, sums, whole, seed))
+            entry["raw"].append(ksg_reading(target, sums, self_information, seed))
             raw = sums if t == 0 else raw
             if len(leaked.members) == 1:  # the feature that eq. (6) is about
                 a, b, _ = np.split(sums, 3, axis=1)
-                entry.setdefault("ratio", []).append(ksg_reading(target, (b / a)[:, 0], whole, seed))
+                entry.setdefault("ratio", []).append(ksg_reading(target, (b / a)[:, 0], self_information, seed))
             a, b, _ = np.split(averages, 3, axis=1)
             mu = b / a  # eq. (5)
         # Σx and Σx² are the same in all iterations.
-        entry["power_sums"] = ksg_reading(target, power_sums(history[0]), whole, seed)
+        entry["power_sums"] = ksg_reading(target, power_sums(history[0]), self_information, seed)
         entry["leaked"] = [_in_words(row) for row in leaked.basis]
         entry["sum_over"] = [node + 1 for node in leaked.members]
         entry["exact_power_sums"] = _finite(power_sum_information(len(leaked.members)))
@@ -178,7 +178,7 @@ def individual_privacy(*, runs: int, iterations: int, seed: int) -> Numbers:
             entry["decoder_check"] = power_sum_bound(target, history[0])
         out["protocols"][name] = entry
     out["lone_node"] = _lone_node(x, shares[0], network, settings, seed)
-    out["eavesdropper"] = _eavesdropper(x, shares[0], network, whole, seed)
+    out["eavesdropper"] = _eavesdropper(x, shares[0], network, self_information, seed)
     return out
 
 
@@ -233,7 +233,7 @@ def _lone_node(
     return out
 
 
-def _eavesdropper(x: Array, share: Array, network: Network, whole: float, seed: int) -> Numbers:
+def _eavesdropper(x: Array, share: Array, network: Network, self_information: float, seed: int) -> Numbers:
     """What an outsider on every line learns of node 0 in one iteration."""
     protocols: dict[str, SumProtocol] = {
         "plain, lines open": Plain(),
@@ -247,6 +247,6 @@ def _eavesdropper(x: Array, share: Array, network: Network, whole: float, seed: 
         out[name] = {"sum_over": [node + 1 for node in leaked.members]}
         if leaked.of_target is not None:
             features = power_sums(moments(leaked.of_target, mu))
-            out[name]["power_sums"] = ksg_reading(x[:, TARGET], features, whole, seed)
+            out[name]["power_sums"] = ksg_reading(x[:, TARGET], features, self_information, seed)
             out[name]["exact_power_sums"] = _finite(power_sum_information(len(leaked.members)))
     return out

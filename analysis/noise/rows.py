@@ -23,8 +23,8 @@ class Rows:
 
     def parts(self, rng: np.random.Generator) -> list[Array]:
         """Deal the rows to the nodes in another order, as many to each, (1, N_i, d)."""
-        dealt = rng.permutation(self.values)[: len(self.values) // NODES * NODES]
-        return [part[None] for part in np.split(dealt, NODES)]
+        permuted = rng.permutation(self.values)[: len(self.values) // NODES * NODES]
+        return [part[None] for part in np.split(permuted, NODES)]
 
 
 def rows_of(learner: str) -> Rows:

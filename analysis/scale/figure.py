@@ -53,10 +53,10 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
 
 
 def _line(axes: Axes, points: list[dict[str, Any]], key: str, colour: str, mark: str, label: str) -> None:
-    whole = [p for p in points if answered(p)]
+    answered_points = [p for p in points if answered(p)]
     axes.plot(
-        [p["size"] for p in whole],
-        [p[key] for p in whole],
+        [p["size"] for p in answered_points],
+        [p[key] for p in answered_points],
         f"-{mark}",
         color=colour,
         mfc="none",

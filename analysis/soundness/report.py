@@ -59,9 +59,9 @@ def _classes(wrong: list[Numbers]) -> list[str]:
         "|---|---|---|---|---|",
     ]
     for family in dict.fromkeys(case["class"] for case in wrong):
-        mine = [case["verdict"] for case in wrong if case["class"] == family]
-        counts = [mine.count(verdict) for verdict in ("violated", "inconclusive", "holds")]
-        lines.append(f"| {family} | {len(mine)} | {counts[0]} | {counts[1]} | {counts[2]} |")
+        verdicts = [case["verdict"] for case in wrong if case["class"] == family]
+        counts = [verdicts.count(verdict) for verdict in ("violated", "inconclusive", "holds")]
+        lines.append(f"| {family} | {len(verdicts)} | {counts[0]} | {counts[1]} | {counts[2]} |")
     return lines
 
 

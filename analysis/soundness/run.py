@@ -24,7 +24,7 @@ from analysis.study import Numbers, options, provenance, run_parts, write
 def line(case: Case, seed: int) -> Numbers:
     """A line of the table."""
     outcome = audited(case, seed=seed)
-    told: Numbers = {
+    record: Numbers = {
         "case": case.name,
         "class": case.family,
         "side": side(case),
@@ -36,11 +36,11 @@ def line(case: Case, seed: int) -> Numbers:
         "undecided": case.undecided,
         "pending": PENDING.get(case.name) == outcome.verdict,
     }
-    print(f"{case.family} | {case.name} | {case.truth} | {told['verdict']}", flush=True)
+    print(f"{case.family} | {case.name} | {case.truth} | {record['verdict']}", flush=True)
     if case.attack is not None:
         got = shown(case)
-        told["attack"] = {"goal": case.goal, "score": got.score, "claimed": got.claimed, "success": got.success}
-    return told
+        record["attack"] = {"goal": case.goal, "score": got.score, "claimed": got.claimed, "success": got.success}
+    return record
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

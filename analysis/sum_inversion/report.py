@@ -47,9 +47,10 @@ def _phases(found: list[Numbers]) -> list[str]:
     extras = sorted({f["rounds"] - f["T*"] for f in found})
     lines = []
     for h, d, c, needed in cells:
-        mine = {f["rounds"] - needed: f for f in found if (f["h"], f["d"], f["c"]) == (h, d, c)}
-        enough = [mine[e]["rounds"] for e in extras if mine[e]["recovered"] >= 0.75 * mine[e]["seeds"]]
-        shown = " | ".join(out_of(mine[e]["recovered"], mine[e]["seeds"]) + _hopeless(mine[e]) for e in extras)
+        matching = {f["rounds"] - needed: f for f in found if (f["h"], f["d"], f["c"]) == (h, d, c)}
+        enough = [matching[e]["rounds"] for e in extras if matching[e]["recovered"] >= 0.75 * matching[e]["seeds"]]
+        of_extras = [matching[extra] for extra in extras]
+        shown = " | ".join(out_of(cell["recovered"], cell["seeds"]) + _hopeless(cell) for cell in of_extras)
         lines.append(f"| {h} | {d} | {c} | {needed} | {enough[0] if enough else 'none of these'} | {shown} |")
     wrong = sum(f["wrong"] for f in found)
     missed = sum(f["seeds"] - f["recovered"] for f in found)
@@ -206,11 +207,11 @@ def _success(found: list[Numbers], path: Path) -> None:
     kinds = sorted({(f["d"], f["c"]) for f in found})
     fig = Figure(figsize=(3.0 * len(kinds), 2.8), layout="constrained")
     for axes, (d, c) in zip(np.atleast_1d(fig.subplots(1, len(kinds), sharey=True)), kinds, strict=True):
-        mine = [f for f in found if (f["d"], f["c"]) == (d, c)]
-        rows = sorted({f["h"] for f in mine})
-        extras = sorted({f["rounds"] - f["T*"] for f in mine})
+        matching = [f for f in found if (f["d"], f["c"]) == (d, c)]
+        rows = sorted({f["h"] for f in matching})
+        extras = sorted({f["rounds"] - f["T*"] for f in matching})
         table = np.full((len(rows), len(extras)), np.nan)
-        for f in mine:
+        for f in matching:
             table[rows.index(f["h"]), extras.index(f["rounds"] - f["T*"])] = f["recovered"] / f["seeds"]
         axes.imshow(table, vmin=0, vmax=1, cmap="viridis", origin="lower", aspect="auto")
         for (i, j), share in np.ndenumerate(table):

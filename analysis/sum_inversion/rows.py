@@ -185,8 +185,8 @@ def real(name: str, rows: Array, sizes: Sequence[int], seeds: int, seed: int, st
         hits = 0
         for k in range(seeds):
             rng = np.random.default_rng([seed, 4, h, k])
-            mine = rows[rng.choice(len(rows), h + 1, replace=False)]
-            sums, path = honest_sums(mine, start_of(mine, 2, rng), rounds, rng)
-            hits += recovered(invert_sums(sums, path, h, rng=k, starts=starts), mine[1:])
+            chosen = rows[rng.choice(len(rows), h + 1, replace=False)]
+            sums, path = honest_sums(chosen, start_of(chosen, 2, rng), rounds, rng)
+            hits += recovered(invert_sums(sums, path, h, rng=k, starts=starts), chosen[1:])
         out.append({"data": name, "h": h, "rounds": rounds, "recovered": hits, "seeds": seeds})
     return out

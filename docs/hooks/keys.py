@@ -42,28 +42,28 @@ def page() -> str:
 
 def tables() -> dict[str, type[BaseModel]]:
     """The model of each table of a scenario, by its name; that of the top has none."""
-    found: dict[str, type[BaseModel]] = {"": Scenario}
+    listed: dict[str, type[BaseModel]] = {"": Scenario}
     for name, field in Scenario.model_fields.items():
         kind = field.annotation
         inner = next((a for a in getattr(kind, "__args__", ()) if _is_model(a)), kind)
         if _is_model(inner):
-            found[name] = inner
-    return found
+            listed[name] = inner
+    return listed
 
 
 def rows(model: type[BaseModel]) -> list[Row]:
     """Key, type, default and meaning of each key that is no table itself."""
     schema = model.model_json_schema()
-    told = described(model, "Attributes")
-    found = []
+    meanings = described(model, "Attributes")
+    listed = []
     for key, field in model.model_fields.items():
         if key in tables_of(model) or (model is Scenario and key == "sweep"):
             continue
         prop = schema["properties"][key]
         default = "required" if field.is_required() else _value(field.get_default(call_default_factory=True))
-        meaning = field.description or told.get(key, "")
-        found.append((key, kind_of(prop, schema.get("$defs", {})), default, meaning.replace("|", "\\|")))
-    return found
+        meaning = field.description or meanings.get(key, "")
+        listed.append((key, kind_of(prop, schema.get("$defs", {})), default, meaning.replace("|", "\\|")))
+    return listed
 
 
 def tables_of(model: type[BaseModel]) -> set[str]:
@@ -115,9 +115,10 @@ def _value(value: Any) -> str:
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`" if value != "" else "empty"
 
 
-def _table(found: list[Row]) -> str:
+def _table(listed: list[Row]) -> str:
     lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    return "\n".join([*lines, *(f"| `{key}` | {kind} | {default} | {told} |" for key, kind, default, told in found)])
+    lines += [f"| `{key}` | {kind} | {default} | {meaning} |" for key, kind, default, meaning in listed]
+    return "\n".join(lines)
 
 
 def _parts(table: str) -> str:
@@ -125,13 +126,13 @@ def _parts(table: str) -> str:
     lines = []
     for name in plugins.available(PARTS[table]):
         part = plugins.load(PARTS[table], name)
-        told = {key: text.replace("|", "\\|") for key, text in described(part, "Parameters").items()}
-        found = [
-            f"| `{key}` | {_default(parameter)} | {told.get(key, '')} |"
+        meanings = {key: text.replace("|", "\\|") for key, text in described(part, "Parameters").items()}
+        listed = [
+            f"| `{key}` | {_default(parameter)} | {meanings.get(key, '')} |"
             for key, parameter in inspect.signature(part).parameters.items()
         ]
         head = f'**`name = "{name}"`**: {summary(part)}'
-        lines += [head, "", *(["| setting | default | meaning |", "|---|---|---|", *found, ""] if found else [""])]
+        lines += [head, "", *(["| setting | default | meaning |", "|---|---|---|", *listed, ""] if listed else [""])]
     return "\n".join(lines)
 
 
