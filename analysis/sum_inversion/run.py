@@ -167,11 +167,11 @@ def _sum_error(defences: Defences | None, path: Sequence[Mixture], n: int) -> Ar
 def _inverted(sums: Array, path: list[Mixture], h: int, k: int, error: Array) -> Inversion | None:
     """The inversion of the rounds that count all rows, or None where none do, because nodes abstained."""
     off = np.abs(sums[..., 0].sum(axis=1) - h)
-    near = np.flatnonzero(off <= 0.5 + 4 * error * np.sqrt(sums.shape[1]))
-    if not len(near):
+    complete = np.flatnonzero(off <= 0.5 + 4 * error * np.sqrt(sums.shape[1]))
+    if not len(complete):
         return None
-    chosen = [path[t] for t in near]
-    return invert_sums(sums[near], chosen, h, rng=k, noise=error[near, None, None], starts=64)
+    chosen = [path[t] for t in complete]
+    return invert_sums(sums[complete], chosen, h, rng=k, noise=error[complete, None, None], starts=64)
 
 
 def components(rows: Array) -> Array:

@@ -54,7 +54,7 @@ def audit(
         str | None, typer.Argument(help="Path of a TOML file, or name of a catalogue entry", autocompletion=_catalogue)
     ] = None,
     flower: Annotated[Path | None, typer.Option(help="In place of a scenario: folder of a Flower project")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the report [default: audit-NAME]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the report \\[default: audit-NAME]")] = None,
     recorded: Annotated[
         Path | None, typer.Option(help="In place of a scenario: folder of a recorded run, which shows less")
     ] = None,
@@ -81,13 +81,14 @@ def audit(
         bool, typer.Option("--allow-code", help="Run code that the scenario names as package.module:name")
     ] = False,
     claim: Annotated[
-        Path | None, typer.Option(help="With --recorded: TOML file with [claim] and [noise], for an account of epsilon")
+        Path | None,
+        typer.Option(help="With --recorded: TOML file with \\[claim] and \\[noise], for an account of epsilon"),
     ] = None,
     debug: Debug = False,
 ) -> None:
     """Audit a scenario and write the report. Run again after an interruption, it resumes."""
     if recorded is None and claim is not None:
-        raise typer.BadParameter("--claim goes with --recorded DIR; in a scenario the claim is its table [claim]")
+        raise typer.BadParameter("--claim needs --recorded DIR; in a scenario the claim is its table [claim]")
     if recorded is not None:
         elsewhere = {
             "a scenario": scenario, "--flower": flower, "--seed": seed, "--scheduler": scheduler, "--policy": policy,
@@ -349,9 +350,9 @@ def record_nvflare(
     job: Annotated[Path, typer.Argument(help="Folder of a job, as recipe.export(folder) writes it")],
     out: Annotated[Path, typer.Option(help="New folder for the recordings")] = Path("recording"),
     clients: Annotated[str, typer.Option(help="How many clients, or their names with commas")] = "2",
-    threads: Annotated[int | None, typer.Option(min=1, help="Clients that run at a time [default: all]")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Clients that run at a time \\[default: all]")] = None,
     workspace: Annotated[
-        Path | None, typer.Option(help="New folder for NVFlare's simulator [default: OUT-workspace]")
+        Path | None, typer.Option(help="New folder for NVFlare's simulator \\[default: OUT-workspace]")
     ] = None,
     debug: Debug = False,
 ) -> None:

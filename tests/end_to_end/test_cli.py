@@ -200,6 +200,14 @@ def test_wrong_options_are_status_2() -> None:
         assert "Traceback" not in result.output
 
 
+def test_help_prints_what_stands_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else Rich takes the name of a table for markup, and prints nothing in its place."""
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = " ".join(call("audit", "--help").output.split())
+    assert "TOML file with [claim] and [noise]" in shown
+    assert "[default: audit-NAME]" in shown
+
+
 def test_a_wrong_policy_is_status_2() -> None:
     for name, text, expected in (
         ("bad.toml", "max_revealed_nodes = ", "bad.toml"),
