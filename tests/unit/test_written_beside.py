@@ -1,4 +1,4 @@
-"""What is written beside the channel is told to who watches, and to nobody afterwards."""
+"""What is written beside the channel is reported to listeners, and to nobody afterwards."""
 
 from __future__ import annotations
 

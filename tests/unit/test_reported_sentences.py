@@ -1,4 +1,4 @@
-"""What was passed over in silence is said: formats, networks that differ, limits that ask nothing, what has ended."""
+"""Sentences of reports: formats, networks that differ, limits that ask nothing, and what has ended."""
 
 from __future__ import annotations
 
