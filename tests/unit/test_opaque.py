@@ -16,12 +16,12 @@ WORDS = np.random.default_rng(0).integers(-(2**20), 2**20, size=(2, 3, 2))
 BITS = "the public key has a modulus of 196 bits, expected at least 2048: its factors are the secret key"
 
 
-def tried(encrypt: Any, key: Paillier = SMALL, **more: Any) -> opaque.Trial:
+def tried(encrypt: Any, key: Paillier = SMALL, **more: Any) -> opaque.CipherTrial:
     given = {"add": key.add, "decrypt": key.decrypt, "public": (key.n,)} | more
     return opaque.tried(Cipher(np.asarray, encrypt, holders=(0,), **given), WORDS)
 
 
-def known(trial: opaque.Trial) -> np.ndarray:
+def known(trial: opaque.CipherTrial) -> np.ndarray:
     """Which words came out, or their differences."""
     assert trial.opened is not None
     flat, beside = WORDS.reshape(len(WORDS), -1), trial.opened.beside.reshape(len(WORDS), -1)
