@@ -122,7 +122,7 @@ def _table_of_safeguards(numbers: Numbers, names: list[str]) -> list[str]:
         lost = sum(before == "right" != now for before, now, _ in pairs)
         gained = sum(now == "right" != before for before, now, _ in pairs)
         file = numbers["files"]["vouching"][name]
-        lines.append(f"| {name} | `ksg/{file}` | {' | '.join(map(str, wrong))} | {lost} | {gained} |")
+        lines.append(f"| {name} | `ksg_estimator/{file}` | {' | '.join(map(str, wrong))} | {lost} | {gained} |")
     return lines
 
 

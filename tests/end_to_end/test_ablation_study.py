@@ -66,8 +66,8 @@ def test_wrong_is_what_is_vouched_for_without_the_safeguard_and_misses(study: Mo
         reading("own", None, whole=["determined", 0.1, None], without=open_),  # lost as well
     ]
     text = study.report(numbers(vouching=readings))
-    assert row(text, "nearness") == ["`ksg/nearness.py`", "1", "0", "1", "2", "1"]
-    assert row(text, "copies on a line") == ["`ksg/copies.py`", "0", "0", "0", "0", "0"]
+    assert row(text, "nearness") == ["`ksg_estimator/nearness.py`", "1", "0", "1", "2", "1"]
+    assert row(text, "copies on a line") == ["`ksg_estimator/copies.py`", "0", "0", "0", "0", "0"]
     assert "KSG vouches for 2 numbers, 0 of them wrongly" in text
 
 
@@ -97,7 +97,7 @@ def test_what_is_there_no_more_keeps_its_figures(study: ModuleType) -> None:
     before["files"] = FILES | {"vouching": {"lengths": "invariance.py"}}
     text = study.report(numbers(), before)
     assert row(text, "ksg") == ["1", "0", "0", "0", "0"]
-    assert row(text, "lengths") == ["`ksg/invariance.py`", "0", "0", "0", "0", "0"]
+    assert row(text, "lengths") == ["`ksg_estimator/invariance.py`", "0", "0", "0", "0", "0"]
 
 
 @pytest.mark.build
