@@ -174,8 +174,8 @@ def _knowledge(
             rows = [place for place, where in enumerate(component.rows) if where in read]
             asked.append((fit, component, rows, draws))
     learnt = []
-    told = knowledge_of_all(((component, rows, draws) for _, component, rows, draws in asked), corrupt, calls)
-    for (fit, component, rows, _), known in zip(asked, told, strict=True):
+    several = knowledge_of_all(((component, rows, draws) for _, component, rows, draws in asked), corrupt, calls)
+    for (fit, component, rows, _), known in zip(asked, several, strict=True):
         first = fit.messages[component.rows[rows[0] if rows else 0][0]]
         if known.open:
             return Open(f"{known.open}: {first}")
