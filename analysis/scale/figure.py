@@ -16,10 +16,10 @@ from analysis.scale.series import SERIES
 
 GREY = "#777777"
 _WHOLE = FuncFormatter(lambda value, _: f"{value:,.0f}")
-STYLES = (("#b3541e", "o"), ("#2a6f97", "s"))
+STYLES = (("#b3541e", "o"), ("#2a6f97", "s"), ("#5b8c5a", "^"))
 PANELS = (
     ("columns", {"columns-default": "default evidence", "columns-exact": "exact evidence"}),
-    ("nodes", {"nodes": "secure summation", "pdmm": "PDMM on a cycle"}),
+    ("nodes", {"nodes": "secure summation", "pdmm": "PDMM on a cycle", "pdmm-near": "PDMM, near neighbours"}),
     ("runs", {"runs": "secure summation"}),
 )
 

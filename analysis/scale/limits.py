@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from secmix._base.random import stream
 from secmix.auditing.engine.estimate import planned_runs, too_wide
 from secmix.auditing.evidence.premises import is_exact
-from secmix.auditing.observation.memory import block_size, exact_runs
+from secmix.auditing.observation.memory import block_size, exact_runs, too_large_to_probe
 from secmix.auditing.setup import SumSetup, build_model, build_setup
 from secmix.scenario import Scenario
 
@@ -47,6 +47,7 @@ def limits(cell: Scenario) -> dict[str, Any]:
         .transcript
     )
     setup = replace(setup, too_wide=too_wide(cell, setup))
+    setup = replace(setup, unprobed=too_large_to_probe(cell, setup, exact=is_exact(cell, setup)))
     runs, _ = planned_runs(cell, setup)
     if is_exact(cell, setup) and not setup.too_wide:
         runs = min(runs, exact_runs(block_size(cell, setup)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -62,6 +63,11 @@ def _pdmm(size: int) -> Settings:
     return _nodes(size) | {"network": {"kind": "cycle", "nodes": size}, "protocol": {"name": "pdmm", "sigma": 1e4}}
 
 
+def _pdmm_near(size: int) -> Settings:
+    near = {"kind": "random_geometric", "nodes": size, "radius": round(2.5 / math.sqrt(size), 3)}
+    return _pdmm(size) | {"network": near}
+
+
 def _runs(size: int) -> Settings:
     return {"runs": size}
 
@@ -73,6 +79,9 @@ SERIES = {
         "Nodes of a secure summation, exact evidence", "nodes", (10, 30, 100, 300, 500, 1000, 2000), _nodes
     ),
     "pdmm": Series("Nodes of PDMM on a cycle, exact evidence", "nodes", (5, 10, 15, 20, 30, 40), _pdmm),
+    "pdmm-near": Series(
+        "Nodes of PDMM, joined within a radius of 2.5/√n, exact evidence", "nodes", (20, 50, 100), _pdmm_near
+    ),
     "runs": Series("Runs, exact evidence", "runs", (500, 10_000, 1_000_000), _runs),
 }
 QUICK = {"columns-exact": (2,)}

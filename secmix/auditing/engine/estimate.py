@@ -20,7 +20,7 @@ from secmix.scenario import FEWEST_RUNS, Scenario
 
 _LEAST = 2.0  # seconds of any cell
 _SUMMED = 300  # summed numbers, over nodes and iterations, per second of measuring
-_SENT = 2400  # messages of a sum, over iterations, per second: PDMM on cycles of 10 to 30 in reports/scale
+_SENT = 8000  # messages of a sum, over iterations, per second: PDMM of 20 to 100 nodes in reports/scale
 _EXACT = 0.1  # share of that time if nothing is measured
 _MEASURES = {"decoders", "information", "inversion", "ksg", "reconstruction"}
 _SAFETY = 2  # factor by which the estimate may be too small
