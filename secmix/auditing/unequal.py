@@ -54,10 +54,7 @@ def output_share(setup: SumSetup, observation: SumObservation, node: int) -> flo
     n = setup.network.n
     honest = np.array([float(i not in setup.corrupt) for i in range(n)])
     sums = np.vstack([honest, np.eye(n)[sorted(setup.corrupt)]])
-    return max(
-        explained(vectors, sums, np.zeros(len(sums)), node, rng=np.random.default_rng(0)).value
-        for vectors in observation.inputs.values()
-    )
+    return max(_worst_entry(vectors, sums, np.zeros(len(sums)), node)[0] for vectors in observation.inputs.values())
 
 
 def _known(reading: Reading) -> tuple[Array, Array]:
@@ -85,21 +82,29 @@ def explained(vectors: Array, sums: Array, noise: Array, node: int, *, rng: np.r
     >>> bool(found.low < 9 / 11 < found.high)
     True
     """
+    value, worst = _worst_entry(vectors, sums, noise, node)
+    if not len(worst):
+        return Share(0.0, 0.0, 0.0)
+    draws = []
+    for _ in range(_REPLICATES):
+        again = worst[rng.integers(len(worst), size=len(worst))]
+        draws.append(_share(again - again.mean(axis=0), sums, noise, node))
+    spread = float(np.std(draws))
+    low, high = (float(np.clip(value + side * 2.58 * spread, 0.0, 1.0)) for side in (-1, 1))
+    return Share(value, low, high)
+
+
+def _worst_entry(vectors: Array, sums: Array, noise: Array, node: int) -> tuple[float, Array]:
+    """Return the share of ``node`` in the worst entry, and that entry, centred (runs, n); (0, none) if none varies."""
     columns = np.asarray(vectors.transpose(2, 1, 0), dtype=float)  # (m, runs, n)
     centred = columns - columns.mean(axis=1, keepdims=True)
     sizes = (centred[..., node] ** 2).mean(axis=1)
     varies = sizes > _CONSTANT * sizes.max(initial=0.0)
     if not varies.any() or not len(sums):
-        return Share(0.0, 0.0, 0.0)
-    points = np.array([_share(centred_vector, sums, noise, node) for centred_vector in centred[varies]])
-    worst = centred[varies][int(np.argmax(points))]
-    draws = []
-    for _ in range(_REPLICATES):
-        again = worst[rng.integers(len(worst), size=len(worst))]
-        draws.append(_share(again - again.mean(axis=0), sums, noise, node))
-    value, spread = float(points.max()), float(np.std(draws))
-    low, high = (float(np.clip(value + side * 2.58 * spread, 0.0, 1.0)) for side in (-1, 1))
-    return Share(value, low, high)
+        return 0.0, np.empty((0, len(vectors)))
+    points = [_share(centred_vector, sums, noise, node) for centred_vector in centred[varies]]
+    worst = int(np.argmax(points))
+    return points[worst], centred[varies][worst]
 
 
 def _share(centred: Array, sums: Array, noise: Array, node: int) -> float:
