@@ -47,7 +47,7 @@ def test_what_is_sent_over_and_over_takes_its_time() -> None:
             from_dict({**RING, **more, "network": network, "protocol": protocol, "data": data}), None
         ).seconds
 
-    assert ahead(16) > 2 * ahead(10)  # twice the rounds, and more messages in each
+    assert ahead(24) > 2 * ahead(10)  # six times the rounds, and more messages in each
 
 
 @pytest.mark.parametrize(
