@@ -23,6 +23,7 @@ from secmix.kernel.state import DRAWS, INF, Place, Trace, following
 from secmix.kernel.streams import follows
 from secmix.kernel.tables import Table, are_apart
 from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow, uncollected
+from secmix.kernel.world import drawn_again, modules_of
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Block, Channel
 
@@ -217,9 +218,13 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
 
     Whole numbers are compared bit for bit, floats up to the order in which sums are taken.
     """
-    if fit.trace.system_seeds:
-        return ""  # whoever seeds by the system draws other masks: the second trace compares the forms alone
-    protocol, channel = copied(protocol), Channel()
+    protocol = copied(protocol)
+    with drawn_again(modules_of(protocol) if fit.trace.system_seeds else set()):
+        return _disagreement(protocol, network, fit, inputs, seed)
+
+
+def _disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], seed: int) -> str:
+    channel = Channel()
     masks = None
     for call, given in enumerate(inputs):
         channel.iteration = fit.iterations[call] if fit.iterations else call

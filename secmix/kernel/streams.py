@@ -94,12 +94,16 @@ def system_bytes(count: int) -> SecretBytes:
     return fresh_bytes(np.random.default_rng([11, now().system_seeds]).bytes(count))
 
 
+def number_drawn(bound: int, which: int) -> int:
+    """Return the number below ``bound`` that stands for one of the system's."""
+    return int.from_bytes(np.random.default_rng([13, which]).bytes(len(f"{bound:x}") // 2 + 9), "big") % bound
+
+
 def system_number(bound: int) -> Any:
     """Return a secret whole number of the system's, below ``bound``."""
     trace = now()
     trace.system_seeds += 1
-    drawn = np.random.default_rng([13, trace.system_seeds]).bytes(len(f"{bound:x}") // 2 + 9)
-    value = int.from_bytes(drawn, "big") % bound
+    value = number_drawn(bound, trace.system_seeds)
     return _draw(_added(("fresh", ("public", len(trace.streams))), INF).variable(value, bound / 12**0.5, bound, here()))
 
 

@@ -10,6 +10,7 @@ import builtins
 import functools
 import hashlib
 import hmac
+import itertools
 import math
 import os
 import random
@@ -36,7 +37,7 @@ from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
 from secmix.kernel.numbers import Number, as_integer, cast, function, plain
 from secmix.kernel.older import PythonsDraws, RandomStateDraws
 from secmix.kernel.state import is_protocol, now, tracing
-from secmix.kernel.streams import SecretBytes, from_bytes, system_bytes, system_number, words_of
+from secmix.kernel.streams import SecretBytes, from_bytes, number_drawn, system_bytes, system_number, words_of
 
 _LOCK = threading.RLock()
 _IMPORT = builtins.__import__
@@ -367,4 +368,34 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
             product = lambda a, b, f=f: a.toarray() @ b if isinstance(b, Followed) else f(a, b)  # noqa: E731
             for method in ("__matmul__", "dot"):
                 stack.enter_context(with_method(kind, method, product))
+        yield
+
+
+@contextmanager
+def drawn_again(modules: set[str]) -> Iterator[None]:
+    """Let the system draw for these modules what it draws for them in a trace; nothing is followed."""
+    count = itertools.count(1)
+
+    def octets(nbytes: int | None = None) -> bytes:
+        return np.random.default_rng([11, next(count)]).bytes(32 if nbytes is None else nbytes)
+
+    def made(seed: Any = None) -> Any:
+        return np.random.default_rng([7, next(count)] if seed is None else seed)
+
+    drawn = {"randbelow": lambda bound: number_drawn(bound, next(count)), "token_bytes": octets}
+    drawn["randbits"] = lambda k: number_drawn(2**k, next(count))
+    again: dict[int, Any] = {id(getattr(secrets, name)): each for name, each in drawn.items()}
+    again |= {id(os.urandom): octets, id(np.random.default_rng): made, id(secrets): _module(secrets, drawn)}
+    again |= {id(os): _module(os, {"urandom": octets}), id(np.random): _module(np.random, {"default_rng": made})}
+    again[id(np)] = _module(np, {"random": again[id(np.random)]})
+
+    def get(name: str, space: Any = None, *args: Any, **kw: Any) -> Any:
+        imported = _IMPORT(name, space, *args, **kw)
+        return again.get(id(imported), imported) if (space or {}).get("__name__") in modules else imported
+
+    with _LOCK, ExitStack() as stack:
+        for space in [vars(sys.modules[name]) for name in modules]:
+            names = {key: again[id(each)] for key, each in space.items() if id(each) in again and key[:2] != "__"}
+            stack.enter_context(_with_names(space, **names))
+        stack.enter_context(_with_names(vars(builtins), __import__=get))
         yield

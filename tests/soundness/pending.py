@@ -13,5 +13,4 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
-    "what is no int is a count": "holds",
 }
