@@ -103,7 +103,8 @@ class Number:
         if (real := self._real_sum(self.value + other.value, other, 1)) is not None:
             return real
         if self.is_zero and other.is_zero:
-            return function("add", operator.add, self, other)  # its sign is that of both
+            zero = Number(self.value + other.value, None, 0, self.depends | other.depends, INF, pure=False)
+            return keyed(zero, "add", self, other)  # its sign is that of both
         if self.is_zero or other.is_zero:
             return other if self.is_zero else self
         if type(self.value) is not type(other.value) and float in (type(self.value), type(other.value)):

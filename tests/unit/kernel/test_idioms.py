@@ -54,6 +54,7 @@ np.vdot(np.ones(3), x[0]) | np.inner(x, np.ones(3)) | np.ediff1d(x[0]) | np.flip
 np.append(x[0], 2.0) | np.delete(x[0], 1) | np.compress([True, False], x, axis=0) | np.diagonal(x) | np.transpose(x) | np.zeros_like(x) + x
 np.full((2,), x[0, 0]) | np.full_like(x, x[0, 0]) | dict(a=x)["a"] | itertools.chain(x[0]).__next__() | max(x[0, 0], x[0, 0])
 np.where(x > 0, x, x) | x[0, 0] / np.ones(2) | x[0, 0] - np.ones(2) | np.add.accumulate(x, axis=0) | np.convolve(np.ones(1), [2.0]) * x | np.multiply.outer(np.ones(2), x[0]) | np.array([np.zeros(3), x[0]])
+np.tensordot(np.array([[0.0, 0.0], [0.0, 1.0]]), x, 1)[1] | np.tensordot(np.array([0.0, 0.0, 1.0]), np.stack([x[0], x[1], x[0]]), 1)
 """
 FOLLOWED = """
 np.sqrt(np.abs(x)) | math.sqrt(abs(x[0, 0])) | math.exp(x[0, 0]) | math.floor(x[0, 0]) | np.exp(x) | np.clip(x, 0, 1) | x.clip(-1, 1) | np.sign(x) | x * x
