@@ -152,8 +152,10 @@ class Trace:
         if self.answering:
             return outcome
         place = here()
-        if not _guards(_text_of(place.file), place.line) or may_be_caught():
+        if not _guards(_text_of(place.file), place.line):
             self.leave("a branch on a secret")
+        elif may_be_caught():
+            self.leave("a branch on a secret, whose error the protocol may catch,")
         self.guards[place, self.call * self.in_order] = None
         self.answering = self.flip is not None and self.flip[0] == place and self.flip[1] <= self.call
         return outcome != self.answering

@@ -93,7 +93,7 @@ LEAKING = [
     examples.Quotient,
 ]
 OPEN = [
-    (examples.CaughtGuard, "a branch on a secret at examples.py, line"),
+    (examples.CaughtGuard, "whose error the protocol may catch, at examples.py, line"),
     (examples.CaughtGuardWithASeed, "the call ends in IndexError"),
     (examples.CaughtGuardWithAText, "the call ends in AttributeError"),
     (examples.MessageAfterGuard, "is sent after a guard has found an error"),
