@@ -21,7 +21,7 @@ from .honest import (
     word,
 )
 from .honest.bare import sometimes, words, written
-from .honest.fresh import clock, kept, lots, memory, numbers, stops, taken
+from .honest.fresh import clock, kept, lots, memory, numbers, process, stops, taken, workers
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.seeds import ciphers, encoded, known, reused, same, short, small
@@ -64,6 +64,8 @@ _HONEST = (
     memory,
     kept,
     clock,
+    process,
+    workers,
     taken,
     lots,
     stops,
