@@ -16,7 +16,19 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.forms import variables_in
-from secmix.kernel.numbers import COMPARISONS, PLAIN, TEXT, Number, cast, combined, function, plain, reach, wrapped
+from secmix.kernel.numbers import (
+    COMPARISONS,
+    OF_LIBRARY,
+    PLAIN,
+    TEXT,
+    Number,
+    cast,
+    combined,
+    function,
+    plain,
+    reach,
+    wrapped,
+)
 from secmix.kernel.state import ANYTHING, EXACT, may_be_caught, now
 from secmix.kernel.tables import Table, constants
 
@@ -400,7 +412,8 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
     if method == "at":
         return _at(ufunc, *inputs)
     if {*"".join(getattr(ufunc, "types", "."))} <= {*"O->"}:  # of a function in Python, which is followed itself
-        numbers = getattr(ufunc, method)(*(as_words(followed(each)).reading for each in inputs))
+        along = {key: each for key, each in kw.items() if key in ("axis", "keepdims", "initial")}
+        numbers = getattr(ufunc, method)(*(as_words(followed(each)).reading for each in inputs), **along)
         return _written(array_of(numbers, object), out)
     if (table := _of_tables(ufunc, method, inputs, kw)) is not None:
         return _written(of_table(table), out)
@@ -558,7 +571,7 @@ def one_by_one(ufunc: Any, kind: Any = None) -> Callable[..., Any]:
     if kind is not None:
         go = one_by_one(ufunc if kind.kind != "b" else _OF_TRUTHS.get(ufunc, ufunc))
         return lambda *args: cast(go(*args), kind)
-    name = ufunc.__name__
+    name = ufunc.__name__ if hasattr(np, ufunc.__name__) else f"{ufunc.__name__}{OF_LIBRARY}"
     followed_as = _PYTHON.get(name)
     if name in _ROUNDING:
         followed_as = lambda x: x.rounded(lambda v: float(ufunc(v)), name)  # noqa: E731

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import gc
+import os
 import random
 import sys
 import threading
@@ -17,6 +18,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -59,7 +61,7 @@ def kept(
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
     walk = _Walk(varying, foreign)
     try:
-        roots = {"": protocol, "network": vars(network), "channel": own}
+        roots = {"": protocol, "network": vars(network), "channel": own, "environment": dict(os.environ)}
         found = [walk.digest(each, path) for path, each in roots.items()]
         digest: Any = (*found, *(walk.namespace(each, path, each.__setitem__) for path, each in spaces.items()))
     except RecursionError:
@@ -74,6 +76,7 @@ class _Walk:
     seen: dict[int, tuple[int, Any]] = field(default_factory=dict)  # with what was seen: an address is used again
     edges: dict[int, int] = field(default_factory=dict)  # of a graph, apart, since there may be millions
     numbers: dict[str, str] = field(default_factory=dict)
+    kinds: set[Any] = field(default_factory=set)  # those of pools and of threads' data
 
     def digest(self, value: Any, path: str) -> Any:
         """Return what is equal for two values that nobody can tell apart."""
@@ -97,6 +100,10 @@ class _Walk:
         if isinstance(value, type):
             return self._class(value, path)
         kind: Any = type(value)
+        if kind in (ThreadPoolExecutor, threading.local):
+            self.kinds.add(kind)
+            if len(self.kinds) > 1:  # what the threads of a pool keep of their own is not seen
+                return object()
         if _has_no_data(kind):
             own = vars(value) if _name(kind) == "_thread._local" else _added_to(value)  # those of this thread
             return self._each(own, path, own.__setitem__ if kind == threading.local else None)
@@ -243,6 +250,8 @@ def _added_to(value: Any) -> dict[str, Any]:
     if isinstance(value, Draws) and value.secret is False:
         return {"drawn": str(value.drawn_before)}
     kind: Any = type(value)
+    if isinstance(value, types.ModuleType):  # of another's module what may count
+        return {name: each for name, each in vars(value).items() if type(each) in (int, float) and name[0] != "_"}
     own = getattr(value, "__dict__", {}) if _name(kind).startswith(("logging.", "concurrent.")) else {}
     return {name: each for name, each in own.items() if name[0] != "_" and name not in _PLUMBING}
 

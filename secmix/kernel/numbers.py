@@ -353,6 +353,8 @@ _NEEDS = {
     **dict.fromkeys(("arcsin", "arccos", "arccosh", "arctanh", "corrcoef", "cond"), (0, INF)),
 }
 """Functions that are finite where one argument is at least so large; all others that are followed always are."""
+OF_LIBRARY = " of a library"  # behind the name of a ufunc that is not NumPy's
+_ALWAYS_FINITE = frozenset({"expit", "erf", "erfc", "ndtr", "exprel"})
 _BOUNDING = COMPARISONS | {"maximum", "minimum", "isfinite", "isnan", "isinf"}
 _NOT_NEGATIVE = frozenset({"absolute", "square", "exp", "exp2", "sqrt", "norm", "std", "var", "ptp", "fabs", "hypot"})
 
@@ -369,6 +371,8 @@ def _is_finite(name: str, args: Any) -> bool:
         return False
     if "power" in name and isinstance(bounds[1], (int, float)) and bounds[1] >= 0 and bounds[1] % 1 == 0:
         return True
+    if name.endswith(OF_LIBRARY):
+        return name.removesuffix(OF_LIBRARY) in _ALWAYS_FINITE
     place, least = _NEEDS.get(name, (0, None))
     of = bounds[place]
     return least is None or (of if isinstance(args[place], Number) else abs(of)) >= least

@@ -13,7 +13,4 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
-    "a number in the environment": "holds",
-    "a number on another module": "holds",
-    "threads that count": "holds",
 }

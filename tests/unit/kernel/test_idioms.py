@@ -60,7 +60,7 @@ FOLLOWED = """
 np.sqrt(np.abs(x)) | math.sqrt(abs(x[0, 0])) | math.exp(x[0, 0]) | math.floor(x[0, 0]) | np.exp(x) | np.clip(x, 0, 1) | x.clip(-1, 1) | np.sign(x) | x * x
 1 / x | x ** 2 | abs(x) | np.rint(x * 8) / 8 | np.round(x, 2) | round(x[0, 0]) | round(x[0, 0], 1) | int(x[0, 0]) | np.floor_divide(x, 2)
 np.hypot(x, x) | np.copysign(1, x) | np.nextafter(x, 0) | np.where(x > 0, x, 0) | np.maximum(x, 0) | max(x[0, 0], 0.0) | min(x[0])
-np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.solve(np.eye(2), x) | np.vectorize(lambda a: a * 2)(x) | np.frompyfunc(abs, 1, 1)(x)
+np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.linalg.solve(np.eye(2), x) | np.vectorize(lambda a: a * 2)(x) | np.frompyfunc(abs, 1, 1)(x) | np.frompyfunc(lambda a, b: a + b * b, 2, 1).reduce(x, axis=1)
 np.sort(x) | np.sort(x, axis=0) | np.sort([x[0, 0], x[1, 0]], axis=0) | np.median(x) | np.median(x, axis=0) | np.median(x[0], axis=0) | np.quantile(x, 0.5) | np.percentile(x, 10, axis=1) | np.std(x)
 x.var(axis=0) | np.argmax(x) | x.argmin(axis=1) | np.argsort(x[0]) | np.cov(x) | np.interp(x, [0, 1], [0, 2]) | np.allclose(x, 0)
 np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (x < 1) | ~(x > 0) | np.isfinite(x)
@@ -251,12 +251,12 @@ def test_what_comes_out_public_is_the_same_for_other_secrets(idiom: str) -> None
 
 
 FINITE = """
-x * x | np.abs(x) | np.sqrt(np.abs(x)) | np.log(np.maximum(x, 0.1)) | np.log1p(np.abs(x) + 1) | 1 / (np.abs(x) + 0.5) | x ** 2
+scipy.special.expit(x) | x * x | np.abs(x) | np.sqrt(np.abs(x)) | np.log(np.maximum(x, 0.1)) | np.log1p(np.abs(x) + 1) | 1 / (np.abs(x) + 0.5) | x ** 2
 x / np.maximum(np.abs(x) / 4, 0.1) | np.minimum(1, 2 / np.maximum(x, 1.0)) | np.exp(x) | np.clip(x, -np.inf, 2.0) | np.reciprocal(np.exp(x) * 2 + 1)
 np.where(x > 0, x, 0.0) | x / np.maximum(np.linalg.norm(x[0]), 1.0) | np.power(np.maximum(x, 0.5), 0.5) | x > np.inf | np.sqrt(np.where(x > 0, 1.0, 0.0))
 """
 MAYBE = """
-np.sqrt(x) | np.log(x) | np.log(np.abs(x)) | np.log1p(x) | 1 / x | x / x[:, :1] | np.reciprocal(x) | x ** -1 | x ** 0.5 | np.arcsin(x)
+scipy.special.logit(x) | np.sqrt(x) | np.log(x) | np.log(np.abs(x)) | np.log1p(x) | 1 / x | x / x[:, :1] | np.reciprocal(x) | x ** -1 | x ** 0.5 | np.arcsin(x)
 np.where(x > 5, np.inf, x) | np.where(x > 5, x, np.nan) | np.mod(2.0, x) | x % x[:, :1] | 1 / (np.abs(x) - 1) | x[0, 0] / x[0, 1] | np.corrcoef(x[0], x[0])
 1 / np.minimum(np.maximum(x, 1.0), 0.0) | np.sqrt(-np.abs(x)) | x * np.inf | np.power(x, x[:, :1]) | 2.0 % x[0, 0]
 """

@@ -225,6 +225,7 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     "an attribute of a logger": (lambda: logging.getLogger("kept"), lambda v: setattr(v, "calls", [1])),
     "an adapter of a logger": (lambda: logging.LoggerAdapter(logging.getLogger("kept"), {}), adapted),
     "a pool's attribute": (lambda: ThreadPoolExecutor(1), lambda v: setattr(v, "calls", 1)),
+    "a number on a module": (lambda: types.ModuleType("other"), lambda v: setattr(v, "calls", 1)),
     "a pool of its own": (lambda: CountingPool(1), lambda v: setattr(v, "_calls", 1)),
     "a generator of a public seed in a trace": (generator_in_a_trace, drawn_in_a_trace),
     "a polynomial": (lambda: np.polynomial.Polynomial([0.0]), lambda v: v.coef.__setitem__(0, 1.0)),
@@ -260,7 +261,7 @@ CHANGES: dict[str, tuple[Any, Any]] = {
 }
 
 
-NOT_COMPARED = ["a ufunc of Python's", "a hash", "a pool of its own"]
+NOT_COMPARED = ["a ufunc of Python's", "a hash", "a pool's attribute", "a pool of its own"]
 if sys.version_info >= (3, 14):  # from then on iterators cannot be copied
     NOT_COMPARED += ["a counter of itertools", "its method"]
 
@@ -280,6 +281,17 @@ def test_a_source_of_numbers_that_is_kept_is_unlike_itself(module: Any, name: st
     holder = Holder(getattr(module, name))
     assert digest(holder) != digest(holder)
     assert digest(Holder(os.getpid)) == digest(Holder(os.getpid))
+
+
+def test_the_environment_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest(Holder())
+    monkeypatch.setenv("AVERAGINGS", "1")
+    assert digest(Holder()) != before
+
+
+def test_a_pool_beside_data_of_threads_is_unlike_itself() -> None:
+    holder = Holder([threading.local(), ThreadPoolExecutor(1)])
+    assert digest(holder) != digest(holder)
 
 
 def namesake(of: Any) -> Any:
