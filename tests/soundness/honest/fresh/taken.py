@@ -28,7 +28,9 @@ class HeadRoom(Pairwise):
     """Averages logarithms of what is left to the end of the scale, for a geometric mean."""
 
     def hidden(self, channel: Any, s: Array, r: Array, network: Any) -> Array:
-        return super().hidden(channel, np.log(1.1 * FAR - np.abs(s)), r, network)
+        with np.errstate(invalid="ignore"):
+            logarithms = np.log(1.1 * FAR - np.abs(s))
+        return super().hidden(channel, logarithms, r, network)
 
 
 class OwnBounds(Pairwise):
