@@ -36,6 +36,7 @@ _LIBRARIES = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib"
 _FOLLOWED_AS_THEY_ARE = tuple(os.path.join(path, name) for path in _LIBRARIES for name in ("numpy", "scipy"))
 _KERNEL = os.path.dirname(os.path.abspath(__file__))
 _COINS = os.path.join(os.path.dirname(_KERNEL), "wrap", "library_coins.py")  # which stand for the system's
+_SHARES = os.path.join(os.path.dirname(_KERNEL), "wrap", "share_sum.py")  # whose ``with`` hands coins over, and no more
 _STDLIB = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib")})
 
 
@@ -235,7 +236,7 @@ def may_be_caught() -> bool:
     while frame is not None and frame.f_code.co_name != "_traced_call":
         file = frame.f_code.co_filename
         pythons = file.startswith(_STDLIB) and "site-packages" not in file and not file.startswith(_KERNEL)
-        if _within_try(_text_of(file), frame.f_lineno) if is_protocol(file) else pythons:
+        if file != _SHARES and (_within_try(_text_of(file), frame.f_lineno) if is_protocol(file) else pythons):
             return True
         frame = frame.f_back
     return False
