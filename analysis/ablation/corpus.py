@@ -25,10 +25,10 @@ from soundness.corpus import WRONG
 import secmix
 from analysis.study import Numbers
 from secmix.auditing import decide
+from secmix.auditing.counterexamples import evidence as counterexamples
 from secmix.auditing.evidence import interface
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
 from secmix.auditing.report import Finding
-from secmix.auditing.witnesses import evidence as witness
 from secmix.errors import SecmixError
 
 EVIDENCE = ("structure", "gaussian", "encoding", "decoders", "ksg", "inversion", "reconstruction")
@@ -41,7 +41,7 @@ _LOOKS = (
     "special inputs",
     "calls in long use",
 )
-"""The looks of a witness, in their order; the last, by decoders, is asked twice."""
+"""The searches for counterexamples, in their order; the last, by decoders, is asked twice."""
 
 
 def selected(every: int) -> list[Protocol]:
@@ -65,7 +65,7 @@ def convicting(every: int, seed: int, i: int) -> Numbers:
         except Exception as error:  # a stranger's protocol; an audit that ends so has cleared nothing
             said = "refused" if isinstance(error, SecmixError) else "error"
             return about | {"verdict": said, "convict": [], "gathered": [], "failed": []}
-    convict |= {f.evidence for f in report.findings if f.verdict == "violated" and f.evidence != "witness"}
+    convict |= {f.evidence for f in report.findings if f.verdict == "violated" and f.evidence != "counterexample"}
     gathered = sorted({finding.evidence for finding in report.findings})
     failed = [words for cell in report.cells for words in cell.unmeasured]
     return about | {"verdict": report.verdict, "convict": sorted(convict), "gathered": gathered, "failed": failed}
@@ -73,7 +73,7 @@ def convicting(every: int, seed: int, i: int) -> Numbers:
 
 @contextmanager
 def _all_asked(convict: set[str]) -> Iterator[None]:
-    """Ask every look of a witness; those that convict are added to ``convict``."""
+    """Run every search for counterexamples; those that convict are added to ``convict``."""
 
     def gather(case: CellContext) -> Gathered:
         found, missed = [], []
@@ -91,7 +91,7 @@ def _all_asked(convict: set[str]) -> Iterator[None]:
         return Gathered(found, missed=tuple(missed))
 
     kept: tuple[Evidence, ...] = tuple(
-        replace(each, gather=gather) if each.name == "witness" else each for each in interface.installed()
+        replace(each, gather=gather) if each.name == "counterexample" else each for each in interface.installed()
     )
     with patch.object(interface, "installed", lambda: kept):
         yield
@@ -99,7 +99,7 @@ def _all_asked(convict: set[str]) -> Iterator[None]:
 
 def _named(case: CellContext) -> Iterator[tuple[str, Any]]:
     """Yield the looks with their names; where nothing is asked there are fewer."""
-    looks = list(witness._decoders(case, []))
+    looks = list(counterexamples._decoders(case, []))
     yield from zip(_LOOKS, looks[:-1], strict=False)
     if len(looks) > len(_LOOKS):
         yield "frames", _only(looks[-1], "number_features")
@@ -108,7 +108,7 @@ def _named(case: CellContext) -> Iterator[tuple[str, Any]]:
 
 def _only(look: Any, other: str) -> Any:
     def asked() -> Any:
-        with patch.object(witness, other, lambda *_: []):
+        with patch.object(counterexamples, other, lambda *_: []):
             return look()
 
     return asked

@@ -63,11 +63,11 @@ def _table_of_accusers(numbers: Numbers, names: list[str]) -> list[str]:
 
 
 def _accusers_of(numbers: Numbers) -> list[str]:
-    """Return who is gathered in the record or convicts anywhere; the looks of a witness stand there one by one."""
+    """Return who is gathered in the record or convicts anywhere; those for counterexamples one by one."""
     record, corpus = numbers.get("record", []), numbers.get("corpus", [])
     names = [name for cell in record for name in cell["gathered"]]
     names += [name for cell in [*record, *corpus] for name in cell["convict"]]
-    return [name for name in dict.fromkeys(names) if name != "witness"]
+    return [name for name in dict.fromkeys(names) if name != "counterexample"]
 
 
 def _alone(numbers: Numbers, name: str) -> int:

@@ -173,7 +173,7 @@ _QUARTERS: dict[Effort, int] = {"quick": 1, "standard": _STANDARD, "thorough": 1
 """Starts and evaluations of a search, in quarters of its usual ones. If a start finds the rows with probability p, N
 starts miss them with (1 − p)ᴺ: "quick" with the fourth root of that chance, "thorough" with its fourth power."""
 
-NOT_BY_DEFAULT = ("information", "ksg", "witness", "noise", "epsilon", "membership")
+NOT_BY_DEFAULT = ("information", "ksg", "counterexample", "noise", "epsilon", "membership")
 """Two estimates of information, made where they are named, and evidence that is gathered wherever it applies."""
 
 

@@ -308,7 +308,7 @@ def _in_concert(
         "stretched": lambda: far * rows,
         "shuffled": lambda: rng.permuted(rows, axis=1),
         "near": lambda: rows + 10.0 ** rng.uniform(-7, 0) * rng.choice([1.0, scale]) * rng.standard_normal((b, p)),
-        # Each next farther by the same factor, so that the one before is its witness.
+        # Each next farther by the same factor, so that the one before it makes it look usual.
         "chain": lambda: mean + apart * np.outer(np.minimum(rng.uniform(1.2, 5.0) ** np.arange(1, b + 1), most), way),
     }
     sent = ways[how]()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from secmix.auditing.witnesses.decode import decode
-from secmix.auditing.witnesses.features import Feature
+from secmix.auditing.counterexamples.decode import decode
+from secmix.auditing.counterexamples.features import Feature
 from secmix.estimators.decoders import reconstruct
 from secmix.estimators.estimate import wilson
 

@@ -13,11 +13,11 @@ from soundness.bases import Modular, Pairwise, Shares, Words
 
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, Eavesdropper, HonestButCurious
+from secmix.auditing.counterexamples.calls.long_use import in_long_use
+from secmix.auditing.counterexamples.calls.matches import confirmed_calls
+from secmix.auditing.counterexamples.calls.patterns import Run
+from secmix.auditing.counterexamples.instance import ProtocolInstance
 from secmix.auditing.report import Finding
-from secmix.auditing.witnesses.calls.long_use import in_long_use
-from secmix.auditing.witnesses.calls.matches import confirmed_calls
-from secmix.auditing.witnesses.calls.patterns import Run
-from secmix.auditing.witnesses.instance import ProtocolInstance
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 

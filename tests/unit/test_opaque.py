@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from paillier_library import SMALL, Paillier
 
-from secmix.auditing.witnesses.ciphers import opaque
+from secmix.auditing.counterexamples.ciphers import opaque
 from secmix.protocols.cipher import Cipher
 
 WORDS = np.random.default_rng(0).integers(-(2**20), 2**20, size=(2, 3, 2))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from secmix._base.checks import Array
-from secmix.auditing.witnesses.affine import AffineReading, DirectDecoding, decode_directly, marks, read_as
+from secmix.auditing.counterexamples.affine import AffineReading, DirectDecoding, decode_directly, marks, read_as
 from secmix.transcript import Origin
 
 RUNS, N, M = 100, 4, 6

@@ -12,7 +12,7 @@ from soundness.case import SCENARIO
 
 import secmix
 from secmix.adversaries import CuriousServer
-from secmix.auditing.witnesses.outside import numbers_in
+from secmix.auditing.counterexamples.outside import numbers_in
 
 LOG = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ import pytest
 
 import secmix
 from secmix.auditing.baseline import counted
+from secmix.auditing.counterexamples.decode import Decoded
+from secmix.auditing.counterexamples.evidence import _finding
 from secmix.auditing.setup import build_setup
-from secmix.auditing.witnesses.decode import Decoded
-from secmix.auditing.witnesses.evidence import _finding
 from secmix.errors import ScenarioError
 from secmix.estimators.estimate import Estimate
 from secmix.reporting import compare, direction
@@ -58,7 +58,7 @@ def test_an_acceptance_that_has_ended_is_said_where_the_verdict_is() -> None:
     assert "ended" not in counted(report, None, [accepted], date(2026, 3, 1)).sentence
 
 
-def test_witnesses_count_the_runs_of_the_first_page() -> None:
+def test_counterexamples_count_the_runs_of_the_first_page() -> None:
     error = Estimate(0.0, 0.0, 0.0, "relative RMSE", "a test", "upper bound")
     told = _finding(
         Decoded("a message", "a line", 0, error, 38, 40), {"protocol": "p", "adversary": "a", "node": 1}, []

@@ -14,7 +14,7 @@ from soundness.right.expanded import KeptKeys, Normal, Own, Seeded, words
 
 import secmix
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.witnesses import evidence
+from secmix.auditing.counterexamples import evidence
 
 pytestmark = pytest.mark.build
 
@@ -128,13 +128,13 @@ def test_masks_that_fall_off_are_shown_and_their_line_is_named(name: str) -> Non
     report = audit(protocol(), adversary)
     assert report.verdict == "violated"
     assert said in report.cells[0].nodes[0].why
-    witness = next(each for each in report.findings if each.evidence == "witness" and each.node == 0)
-    assert (witness.runs, witness.hits) == (40, 40)
+    decoded = next(each for each in report.findings if each.evidence == "counterexample" and each.node == 0)
+    assert (decoded.runs, decoded.hits) == (40, 40)
 
 
 @pytest.mark.parametrize("kind", [Seeded, Own, Normal, KeptKeys])
 def test_masks_of_secret_seeds_do_not_fall_off(kind: Any) -> None:
-    """The witness looks although all is proved: a stranger's protocol may be as right, and not proved."""
+    """Counterexamples are looked for although all is proved: a stranger's protocol may be as right, and not proved."""
     with mock.patch.object(evidence, "_reasons", return_value=["asked for"]):
         assert audit(kind(), Eavesdropper()).verdict in ("holds", "inconclusive")
 

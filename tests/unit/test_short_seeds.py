@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.auditing.witnesses.masks.tried import mistaken
+from secmix.auditing.counterexamples.masks.tried import mistaken
 
 RUNS, SAMPLE = 20, 1024
 

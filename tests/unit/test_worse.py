@@ -90,8 +90,8 @@ def test_a_coalition_whose_rows_come_out_counts_before_a_smaller_one_that_is_cou
     counted = NodeExposure(0, Least("found", frozenset({1}), 1.0, 1.0), known="counted")
     recovered = NodeExposure(1, Least("found", frozenset({2, 3}), 2.0, 2.0), known="recovered")
     found = Exposure("rows", None, 4.0, (counted, recovered), "a test")
-    verdict, why, nodes, witness = judge([found], 3)
-    assert (verdict, witness) == ("violated", nodes[1])
+    verdict, why, nodes, weakest = judge([found], 3)
+    assert (verdict, weakest) == ("violated", nodes[1])
     assert why.startswith("Nodes 2 and 3 suffice")
     assert judge([replace(found, blurred=True)], 3).verdict == "inconclusive"
     assert judge([replace(found, nodes=())], 3).verdict == "inconclusive"

@@ -10,6 +10,7 @@ from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
+from secmix.auditing.counterexamples.ciphers.unsealed import sealed_check
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.observation.collaborations import observe_collaboration
@@ -21,7 +22,6 @@ from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.linear_masks import with_linear_masks
 from secmix.auditing.soundness.result import BLIND
-from secmix.auditing.witnesses.ciphers.unsealed import sealed_check
 from secmix.kernel import KnownSums, Open
 from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released

@@ -15,7 +15,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream as generator
-from secmix.auditing.witnesses.masks.expanding import (
+from secmix.auditing.counterexamples.masks.expanding import (
     Seed,
     Values,
     assigned,
@@ -25,7 +25,7 @@ from secmix.auditing.witnesses.masks.expanding import (
     value_of,
     variables,
 )
-from secmix.auditing.witnesses.masks.relations import Known, Relation, Row, relations
+from secmix.auditing.counterexamples.masks.relations import Known, Relation, Row, relations
 from secmix.kernel.state import INF, following
 from secmix.kernel.streams import Stream
 

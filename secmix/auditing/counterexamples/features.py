@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
+from secmix.auditing.counterexamples.instance import InstanceCall
 from secmix.auditing.soundness.adversary_observer import Frame, numbers
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.auditing.witnesses.instance import InstanceCall
 
 _ROWS = 40  # messages that are read
 _PAIRED = 12  # messages that are read in pairs

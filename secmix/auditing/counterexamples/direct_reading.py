@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from secmix._base.checks import Array
+from secmix.auditing.counterexamples.affine import DirectDecoding, decode_directly, marks, readings
+from secmix.auditing.counterexamples.branches import Special, other_iterations, specials
+from secmix.auditing.counterexamples.finding import in_all_runs
+from secmix.auditing.counterexamples.instance import InstanceCall, ProtocolInstance, truth_of
+from secmix.auditing.counterexamples.outside import OUTSIDE
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import proof_of, traced
 from secmix.auditing.report import Finding
-from secmix.auditing.witnesses.affine import DirectDecoding, decode_directly, marks, readings
-from secmix.auditing.witnesses.branches import Special, other_iterations, specials
-from secmix.auditing.witnesses.finding import in_all_runs
-from secmix.auditing.witnesses.instance import InstanceCall, ProtocolInstance, truth_of
-from secmix.auditing.witnesses.outside import OUTSIDE
 from secmix.kernel import KnownSums
 
 _FEW, _RUNS = 16, 60  # runs of the first test, and of the one that shows a violation

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
+from secmix.auditing.counterexamples.affine import WORDS, AffineReading, DirectDecoding, centred, decode_directly
+from secmix.auditing.counterexamples.direct_reading import DirectReading
+from secmix.auditing.counterexamples.finding import in_all_runs
+from secmix.auditing.counterexamples.masks.replay import recorded_seeds
+from secmix.auditing.counterexamples.masks.tried import LOOKED_AT, MISTAKEN, SAMPLE, duration, mistaken, tried_by_sample
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
 from secmix.auditing.soundness.runner import record_call
-from secmix.auditing.witnesses.affine import WORDS, AffineReading, DirectDecoding, centred, decode_directly
-from secmix.auditing.witnesses.direct_reading import DirectReading
-from secmix.auditing.witnesses.finding import in_all_runs
-from secmix.auditing.witnesses.masks.replay import recorded_seeds
-from secmix.auditing.witnesses.masks.tried import LOOKED_AT, MISTAKEN, SAMPLE, duration, mistaken, tried_by_sample
 from secmix.kernel.state import Place as Line
 from secmix.transcript import Channel
 

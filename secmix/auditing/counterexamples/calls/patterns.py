@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from secmix import transcript
 from secmix._base.checks import Array
 from secmix._base.random import stream
+from secmix.auditing.counterexamples.instance import ProtocolInstance
 from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
 from secmix.auditing.soundness.runner import Call, Watch, record_call
-from secmix.auditing.witnesses.instance import ProtocolInstance
 from secmix.kernel.state import Place as Line
 from secmix.kernel.state import here
 from secmix.transcript import Block, Channel, Origin

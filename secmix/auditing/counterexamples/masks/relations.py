@@ -15,7 +15,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary
-from secmix.auditing.witnesses.masks.expanding import expanded, reproducible_streams, unknown
+from secmix.auditing.counterexamples.masks.expanding import expanded, reproducible_streams, unknown
 from secmix.kernel import Open
 from secmix.kernel.clearance import readable
 from secmix.kernel.numbers import Number

@@ -1,4 +1,4 @@
-"""Witnesses in an audit: from 100 runs on, for every adversary that reads as much, on every way out that is named."""
+"""Counterexamples: from 100 runs on, for every adversary that reads as much, on every branch that is named."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from example_protocols import Pairwise, Words, with_steps
 
 import secmix
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.witnesses import evidence
+from secmix.auditing.counterexamples import evidence
 from secmix.errors import DataError
 
 pytestmark = pytest.mark.filterwarnings("default")  # whole words wrap around
@@ -88,10 +88,10 @@ WAYS: dict[str, tuple[Any, str]] = {
         lambda h, b, s, c: b if c.iteration > 30 and (c.iteration - 30) % 70 == 0 else h,
         "iteration 100 ",
     ),
-    "a code": (lambda h, b, s, c: np.where(s == -999, b, h), "are -999 (test_witness_evidence.py, line"),
-    "a code that is asked for": (lambda h, b, s, c: b if (s == -999).any() else h, "are -999 (test_witness_evidence"),
-    "too large": (lambda h, b, s, c: np.where(np.abs(s) > 900, b, h), "are above 900 (test_witness_evidence.py, line"),
-    "too small": (lambda h, b, s, c: b if s[0].min() < -900 else h, "are below -900 (test_witness_evidence.py, line"),
+    "a code": (lambda h, b, s, c: np.where(s == -999, b, h), "are -999 (test_counterexamples.py, line"),
+    "a code that is asked for": (lambda h, b, s, c: b if (s == -999).any() else h, "are -999 (test_counterexamples"),
+    "too large": (lambda h, b, s, c: np.where(np.abs(s) > 900, b, h), "are above 900 (test_counterexamples.py, line"),
+    "too small": (lambda h, b, s, c: b if s[0].min() < -900 else h, "are below -900 (test_counterexamples.py, line"),
     "next to nothing": (lambda h, b, s, c: np.where(np.abs(s) < 0.125, b, h), "are within ±0.125"),
     "a word": (lambda h, b, s, c: np.where(np.rint(s * 2.0**20) > 2.0**30, b, h), "are above 1024"),
 }
@@ -138,7 +138,7 @@ def test_what_cannot_be_measured_is_listed(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(evidence, "decode", refuses)
     branch = sends(lambda h, b, s, c: h + np.uint64(0) if s.max() > 0 else h)
-    assert "not measured: witnesses, DataError: 59 rows are too few" in cell(branch).notes
+    assert "not measured: counterexamples, DataError: 59 rows are too few" in cell(branch).notes
 
 
 def test_a_call_that_refuses_a_code_ends_no_other_look() -> None:

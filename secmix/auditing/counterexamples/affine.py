@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
+from secmix.auditing.counterexamples.instance import InstanceCall
 from secmix.auditing.soundness.adversary_observer import numbers
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.auditing.witnesses.instance import InstanceCall
 from secmix.estimators.decoders import RECOVERED
 from secmix.kernel import Proof
 from secmix.kernel.numbers import Number

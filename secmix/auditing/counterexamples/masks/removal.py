@@ -14,14 +14,10 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.proof import traced
-from secmix.auditing.report import Finding
-from secmix.auditing.setup import SumSetup
-from secmix.auditing.witnesses.affine import AffineReading, decode_directly
-from secmix.auditing.witnesses.finding import in_all_runs
-from secmix.auditing.witnesses.masks.public import PublicSeeds
-from secmix.auditing.witnesses.masks.relations import (
+from secmix.auditing.counterexamples.affine import AffineReading, decode_directly
+from secmix.auditing.counterexamples.finding import in_all_runs
+from secmix.auditing.counterexamples.masks.public import PublicSeeds
+from secmix.auditing.counterexamples.masks.relations import (
     Known,
     Relation,
     Row,
@@ -31,8 +27,12 @@ from secmix.auditing.witnesses.masks.relations import (
     rows_read,
     rows_sent,
 )
-from secmix.auditing.witnesses.masks.replay import Replayed, inputs_of, replayed, sizes
-from secmix.auditing.witnesses.masks.tried import Guess, Tables, guesses, tried
+from secmix.auditing.counterexamples.masks.replay import Replayed, inputs_of, replayed, sizes
+from secmix.auditing.counterexamples.masks.tried import Guess, Tables, guesses, tried
+from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.proof import traced
+from secmix.auditing.report import Finding
+from secmix.auditing.setup import SumSetup
 from secmix.kernel.trace import Fit
 from secmix.network import Network
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from secmix._base.random import stream
+from secmix.auditing.counterexamples.ciphers.opaque import CipherTrial, Opened, Words, tried
+from secmix.auditing.counterexamples.finding import in_all_runs
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness import Check
-from secmix.auditing.witnesses.ciphers.opaque import CipherTrial, Opened, Words, tried
-from secmix.auditing.witnesses.finding import in_all_runs
 from secmix.protocols.cipher import Cipher
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SEALED, SERVER, Channel

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
+from secmix.auditing.counterexamples.affine import read_as
+from secmix.auditing.counterexamples.calls.patterns import Run
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.auditing.witnesses.affine import read_as
-from secmix.auditing.witnesses.calls.patterns import Run
 from secmix.estimators.decoders import RECOVERED
 
 _LEAST = 5  # varying entries, of which two are fitted

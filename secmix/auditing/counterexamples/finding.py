@@ -33,7 +33,7 @@ def in_all_runs(
     return Finding(
         **about,
         **measured,
-        evidence="witness",
+        evidence="counterexample",
         view=view,
         target="input",
         method=method,

@@ -25,6 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.random import stream
+from secmix.auditing.counterexamples.affine import moduli
+from secmix.auditing.counterexamples.calls.long_use import in_long_use
+from secmix.auditing.counterexamples.ciphers.unsealed import sealed_findings
+from secmix.auditing.counterexamples.decode import Decoded, decode, from_total
+from secmix.auditing.counterexamples.direct_reading import KNOWN, DirectReading
+from secmix.auditing.counterexamples.features import metadata_features, number_features
+from secmix.auditing.counterexamples.instance import LEAST, InstanceCall, ProtocolInstance, steps_of, truth_of
+from secmix.auditing.counterexamples.masks.removal import MaskRemoval
+from secmix.auditing.counterexamples.masks.untraced import UntracedSeeds
 from secmix.auditing.evidence.decoding import MOST
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import SumObservation
@@ -32,22 +41,13 @@ from secmix.auditing.proof import proof_of, traced, unproved
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup, deep_copy
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.auditing.witnesses.affine import moduli
-from secmix.auditing.witnesses.calls.long_use import in_long_use
-from secmix.auditing.witnesses.ciphers.unsealed import sealed_findings
-from secmix.auditing.witnesses.decode import Decoded, decode, from_total
-from secmix.auditing.witnesses.direct_reading import KNOWN, DirectReading
-from secmix.auditing.witnesses.features import metadata_features, number_features
-from secmix.auditing.witnesses.instance import LEAST, InstanceCall, ProtocolInstance, steps_of, truth_of
-from secmix.auditing.witnesses.masks.removal import MaskRemoval
-from secmix.auditing.witnesses.masks.untraced import UntracedSeeds
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import wilson
 from secmix.kernel import KnownSums
 from secmix.protocols import Defences
 from secmix.protocols.interfaces import SumTraits
 
-_STREAM = ("soundness", "witness")
+_STREAM = ("soundness", "witness")  # of random numbers, which its name decides
 
 
 def _applies(case: CellContext) -> bool:
@@ -76,7 +76,7 @@ def _gather(case: CellContext) -> Gathered:
     """Try the decoders one after the other, the simplest first, until one finds something."""
     missed: list[str] = []
     if isinstance(case.setup, SumSetup) and case.setup.too_wide:
-        return Gathered(missed=("witnesses, which take more runs than fit",))
+        return Gathered(missed=("counterexamples, which take more runs than fit",))
     # The protocol's numbers may be anything; errors here must not prevent other evidence.
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -85,7 +85,7 @@ def _gather(case: CellContext) -> Gathered:
                 if findings := decoder():
                     return Gathered(findings, missed=tuple(missed))
             except (ArithmeticError, ValueError, np.linalg.LinAlgError, SecmixError) as error:
-                missed.append(f"witnesses, {type(error).__name__}: {error}")
+                missed.append(f"counterexamples, {type(error).__name__}: {error}")
     return Gathered(missed=tuple(missed))
 
 
@@ -131,7 +131,7 @@ def _by_decoders(reading: DirectReading, missed: list[str]) -> list[Finding]:
             fitted, runs = (len(truth_of(calls)) for calls in (train, [*train, *test]))
             if min(fitted, runs - fitted) < LEAST // 2:
                 missed.append(
-                    f"witnesses of iteration {t}: {runs} calls completed, expected two halves of {LEAST // 2}; "
+                    f"counterexamples of iteration {t}: {runs} calls completed, expected two halves of {LEAST // 2}; "
                     "increase runs"
                 )
             elif findings := _decoded(reading, train, test, zeros if t == first else {}, t):
@@ -201,7 +201,7 @@ def _finding(decoded: Decoded, about: dict[str, Any], reasons: Sequence[str]) ->
         note = f"{decoded.where} tells entry {decoded.entry} of its input: {decoded.how} {comes_out}"
     return Finding(
         **about,
-        evidence="witness",
+        evidence="counterexample",
         view="single",
         target="input",
         method=decoded.error.method,
@@ -221,10 +221,10 @@ def _finding(decoded: Decoded, about: dict[str, Any], reasons: Sequence[str]) ->
 
 
 EVIDENCE = Evidence(
-    "witness",
+    "counterexample",
     (
         Kind(
-            "witness",
+            "counterexample",
             "A node's input decoded where nothing is proved",
             "Nothing is proved, and at least one entry of the node's input can be computed from what the adversary "
             "reads. "

@@ -13,13 +13,13 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
+from secmix.auditing.counterexamples.decode import Decoded, decode
+from secmix.auditing.counterexamples.features import Feature, metadata_features
+from secmix.auditing.counterexamples.instance import InstanceCall
 from secmix.auditing.evidence.decoding import MOST
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
-from secmix.auditing.witnesses.decode import Decoded, decode
-from secmix.auditing.witnesses.features import Feature, metadata_features
-from secmix.auditing.witnesses.instance import InstanceCall
 from secmix.estimators.estimate import wilson
 
 _MEMBERS = 10  # least number of runs of a group for membership in it to be a feature

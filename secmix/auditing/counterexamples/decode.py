@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
-from secmix.auditing.witnesses.features import Feature
+from secmix.auditing.counterexamples.features import Feature
 from secmix.estimators.decoders import RECOVERED, cross_fitted, linear_prediction, relative_error
 from secmix.estimators.estimate import Estimate
 

@@ -9,13 +9,13 @@ from typing import Literal
 
 import numpy as np
 
+from secmix.auditing.counterexamples.calls.combinations import Combination, combinations
+from secmix.auditing.counterexamples.calls.matches import FIRST, Fits, Match, confirmed_calls, matches
+from secmix.auditing.counterexamples.calls.patterns import PATTERNS, LongUse, Pattern, Run
+from secmix.auditing.counterexamples.direct_reading import DirectReading
+from secmix.auditing.counterexamples.finding import in_all_runs
 from secmix.auditing.report import Finding
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.auditing.witnesses.calls.combinations import Combination, combinations
-from secmix.auditing.witnesses.calls.matches import FIRST, Fits, Match, confirmed_calls, matches
-from secmix.auditing.witnesses.calls.patterns import PATTERNS, LongUse, Pattern, Run
-from secmix.auditing.witnesses.direct_reading import DirectReading
-from secmix.auditing.witnesses.finding import in_all_runs
 
 _RELATIONS = ("itself", "pair", "call before", "difference", "sum")
 """Relations of messages, the simplest first."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.auditing.counterexamples.calls.patterns import Run
 from secmix.auditing.soundness.adversary_observer import numbers
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.auditing.witnesses.calls.patterns import Run
 
 _MORE = 2  # least number of runs for each fitted number
 _MOST = 400  # most numbers of a call

@@ -9,11 +9,11 @@ import pytest
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+from secmix.auditing.counterexamples.decode import decode, from_total
+from secmix.auditing.counterexamples.features import Feature, metadata_features, number_features
+from secmix.auditing.counterexamples.instance import InstanceCall, ProtocolInstance, common_divisor, steps_of
 from secmix.auditing.soundness.numbers_read import numbers_read
 from secmix.auditing.soundness.runner import record_call
-from secmix.auditing.witnesses.decode import decode, from_total
-from secmix.auditing.witnesses.features import Feature, metadata_features, number_features
-from secmix.auditing.witnesses.instance import InstanceCall, ProtocolInstance, common_divisor, steps_of
 from secmix.network import Network
 from secmix.protocols import Plain, SecureSum
 from secmix.transcript import Channel, Origin

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing.witnesses.masks.relations import Relation, Row, centred
-from secmix.auditing.witnesses.masks.replay import Replayed, replayed
+from secmix.auditing.counterexamples.masks.relations import Relation, Row, centred
+from secmix.auditing.counterexamples.masks.replay import Replayed, replayed
 from secmix.kernel.trace import Fit
 from secmix.network import Network
 

@@ -13,11 +13,11 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.counterexamples.outside import written
 from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.adversary_observer import AdversaryObserver, Frame
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
 from secmix.auditing.soundness.runner import Call, call_sum
-from secmix.auditing.witnesses.outside import written
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 
