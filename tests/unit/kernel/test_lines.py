@@ -45,6 +45,10 @@ TABLES = 650
 wherever they are not: PDMM on a cycle of 20 is traced in a quarter of the time. 150 of them join the rows of whole
 matrices and work out once what equal ones tell: PDMM on a hundred nodes, 706 edges, is proved by that."""
 
+FRESH_SLIPS = 160
+"""What 24 slips of a set by another hand cost: encodings that may be no number, guards that may be caught, functions
+that NumPy calls, and what caches, loggers, pools, generators and the process keep from call to call."""
+
 CELLS: dict[str, Callable[[], Any]] = {
     "plain": lambda: proved(Plain(encrypted=True), HonestButCurious({1})),
     "secure sum": lambda: proved(SecureSum(), HonestButCurious({1})),
@@ -91,7 +95,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 1660  # the most is secure aggregation, 1,658, of tables and of words
+    assert len(believed) <= 1725  # the most is secure aggregation, 1,723, of tables and of words
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
-    assert lines <= 4810 + OTHER_SEEDS + LARGE_NETWORKS + TABLES
+    assert lines <= 4810 + OTHER_SEEDS + LARGE_NETWORKS + TABLES + FRESH_SLIPS
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")
