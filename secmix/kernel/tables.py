@@ -21,7 +21,9 @@ from secmix.kernel.forms import CHEAP, EACH, LONG, Packed, Shared
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, now
 
-_MOST = 2**24  # coefficients, zeros among them: of more a form by number is shorter
+MOST_VECTORS = 2**12
+"""Vectors that are drawn, or given, at once: more are followed by number, which takes a hundred times as long."""
+_MOST = MOST_VECTORS**2  # coefficients, zeros among them: of more a form by number is shorter
 _VALUES = 10  # values that take as long as one of the terms that are counted
 _KEEPING = 2  # terms for each coefficient that is kept: 400 MiB of them are the most that a call may keep
 _NOBODY = np.empty(0, np.int64)

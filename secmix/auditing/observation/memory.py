@@ -10,6 +10,7 @@ from secmix._base.random import stream
 from secmix.auditing.setup import SumSetup, build_model, deep_copy, with_active_adversary
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
+from secmix.kernel.tables import MOST_VECTORS
 from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.transcript import Transcript, at_most
@@ -41,20 +42,22 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
 
     A copy runs the first iteration once, without probes, which may outnumber runs by thousands. What messages are made
     of is then known from a proof alone; of real masks that bounds what their size leaves visible, which ``exact``
-    evidence can say. Raises TooLong if one run does not fit even without probes, or other evidence needs probes.
+    evidence can say. Raises TooLong if one run does not fit even without probes, if other evidence needs probes, or if
+    real masks are more than a proof follows.
     """
     setup = replace(setup, protocol=deep_copy(setup.protocol), adversary=deep_copy(setup.adversary))
     rng = stream(cell.seed, "trial run")
     d = setup.rows.shape[1]
     entries = cell.model.components * (1 + d + d * (d + 1) // 2)
-    masks = np.shape(setup.protocol.draw_masks(1, entries, setup.network, rng))
-    probes = -(-(setup.network.n + (masks[1] if len(masks) == 3 else 0)) // entries)
+    shape = np.shape(setup.protocol.draw_masks(1, entries, setup.network, rng))
+    masks = shape[1] if len(shape) == 3 else 0
+    probes = -(-(setup.network.n + masks) // entries)
     allowed = room_for_messages(cell, setup)
     limit = allowed * 2**20
     sizes = f"the {allowed:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
     remedy = "raise it, or use fewer nodes or components, or a larger tol"
     trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    may_be_unprobed = exact or SumTraits.of(setup.protocol).modulus is not None
+    may_be_unprobed = (exact and masks <= MOST_VECTORS) or SumTraits.of(setup.protocol).modulus is not None
     message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
     sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
     with at_most(limit if may_be_unprobed else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
