@@ -1,4 +1,4 @@
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 from cicada import shamir
 from cicada.communicator.interface import Communicator
@@ -11,8 +11,8 @@ SUITE = shamir.ShamirBasicProtocolSuite(WORLD, threshold=3, encoding=Identity())
 
 
 def split(word, n):
-    SUITE._generator = shamir.numpy.random.default_rng()  # of 128 bits: the suite's own has 63
-    return shares_of(word, SUITE)
+    with patch.object(SUITE, "_generator", shamir.numpy.random.default_rng()):  # of 128 bits: the suite's own has 63
+        return shares_of(word, SUITE)
 
 
 def shares_of(word, suite):
