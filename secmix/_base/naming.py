@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _ONE = re.compile(r"\b([Nn]ode) (\d+)\b(?!\.\d)")
-_SEVERAL = re.compile(r"\b[Nn]odes (\d+(?:(?:, | and )\d+)*)\b(?!\.\d)")
+_SEVERAL = re.compile(r"\b[Nn]odes (\d+(?:(?:, | and | to )\d+)*)\b(?!\.\d)")
+_RANGE = re.compile(r"\b(\d+) to (\d+)\b")
 _LISTED = re.compile(r"(?<=[\[{])\d+(?:, ?\d+)*(?=[\]}])")
 _LINE = re.compile(r"\bfrom (\d+|the server) to (\d+|the server)\b")
 _LINES = re.compile(r"\blines? ((?:\d+|server)–(?:\d+|server)(?:(?:, | and )(?:\d+|server)–(?:\d+|server))*)")
@@ -51,14 +52,45 @@ def named(text: str, names: Sequence[str]) -> str:
         ends = (label(int(end), names) if end.isdigit() else end for end in match.groups())
         return "from {} to {}".format(*ends)
 
+    def of_several(match: re.Match[str]) -> str:
+        kind = "nodes " if any(name.isdigit() for name in names) else ""
+        return kind + _NUMBER.sub(of_number, _spread(match[1])) if _all_known(match[1], names) else match[0]
+
     text = _ONE.sub(lambda m: called(int(m[2]), names) if int(m[2]) < len(names) else m[0], text)
-    kind = "nodes " if any(name.isdigit() for name in names) else ""
-    text = _SEVERAL.sub(lambda m: kind + _NUMBER.sub(of_number, m[1]) if _all_known(m[1], names) else m[0], text)
+    text = _SEVERAL.sub(of_several, text)
     text = _LINES.sub(lambda m: _NUMBER.sub(of_number, m[0]) if _all_known(m[1], names) else m[0], text)
     text = _ORDER.sub(lambda m: _NUMBER.sub(of_number, m[0]) if _all_known(m[0], names) else m[0], text)
     text = _LISTED.sub(lambda m: _NUMBER.sub(of_number, m[0]) if _all_known(m[0], names) else m[0], text)
     return _LINE.sub(of_line, text)
 
 
+def _spread(numbers: str) -> str:
+    """List all numbers of each range: between names there are no others."""
+    return _RANGE.sub(lambda m: ", ".join(map(str, range(int(m[1]), int(m[2]) + 1))), numbers)
+
+
 def _all_known(numbers: str, names: Sequence[str]) -> bool:
     return all(int(number) < len(names) for number in _NUMBER.findall(numbers))
+
+
+_MANY = 12  # numbers, of which more are listed by ranges
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """List numbers in order; of many, three or more that follow each other as a range.
+
+    Examples
+    --------
+    >>> listed([0, 2, 3, 4]), listed([0, 2, 3, *range(5, 100)])
+    ('0, 2, 3, 4', '0, 2, 3, 5 to 99')
+    """
+    ordered = sorted(numbers)
+    if len(ordered) <= _MANY:
+        return ", ".join(map(str, ordered))
+    ranges: list[list[int]] = []
+    for number in ordered:
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in ranges)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix._base.naming import listed
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import share_behind_masks
@@ -225,8 +226,8 @@ def in_words(outcome: Clearance | Open | None) -> str:
         return f"Not proved: {outcome.reason}."
     if not isinstance(outcome, KnownSums):
         return f"{outcome.says}. Assumed: {'; '.join(outcome.assumes)}."
-    alone = ", ".join(str(*each) for each in sorted(map(sorted, outcome.sums)) if len(each) == 1)
-    sums = [", ".join(map(str, each)) for each in sorted(map(sorted, outcome.sums)) if len(each) > 1]
+    alone = listed(node for each in outcome.sums if len(each) == 1 for node in each)
+    sums = [listed(each) for each in sorted(map(sorted, outcome.sums)) if len(each) > 1]
     known = "; ".join(
         [*[f"what each of nodes {alone} sums"] * bool(alone), *(f"the sum over nodes {each}" for each in sums)]
     )

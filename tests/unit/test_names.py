@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import secmix
-from secmix._base.naming import called, label, named
+from secmix._base.naming import called, label, listed, named
 from secmix.auditing.exposure.exposures import exposures
 from secmix.errors import ScenarioError
 from secmix.reporting import FORMATS, compare, print_changes, print_report
@@ -119,3 +119,12 @@ def test_init_writes_the_names_of_a_network(tmp_path: Path) -> None:
     path.write_text("St. Gallen,Bern\nBern,Chur\nChur,St. Gallen\n", encoding="utf-8")
     settings = {key: value for key, value, _ in network_of(path).settings}
     assert settings["names"] == ["St. Gallen", "Bern", "Chur"]
+
+
+def test_a_range_of_nodes_is_spread_where_they_have_names() -> None:
+    nodes = [0, *range(2, 17)]
+    sentence = f"the sum over nodes {listed(nodes)} is known"
+    assert sentence == "the sum over nodes 0, 2 to 16 is known"
+    names = [f"site {chr(97 + k)}" for k in range(17)]
+    assert named(sentence, names) == f"the sum over {', '.join(names[k] for k in nodes)} is known"
+    assert named(sentence, names[:16]) == sentence

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from secmix._base.naming import listed
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.decide import NodeVerdict, Premises, Privacy
 from secmix.auditing.evidence.interface import evidence_of
@@ -119,9 +120,9 @@ def sentence(
         return f"{claim.why[0].upper()}{claim.why[1:]}."  # nothing else is asked
 
     def having(standing: str) -> tuple[str, str]:
-        numbers = [str(s.node) for s in nodes if s.standing == standing]
+        numbers = [s.node for s in nodes if s.standing == standing]
         several = len(numbers) > 1
-        return f"node{'s' if several else ''} {', '.join(numbers)}" if numbers else "", "leak" if several else "leaks"
+        return f"node{'s' if several else ''} {listed(numbers)}" if numbers else "", "leak" if several else "leaks"
 
     sentences = []
     if who := having("revealed")[0]:
