@@ -449,17 +449,17 @@ def _written(result: Any, out: Any) -> Any:
 def _of_tables(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> Table | None:
     """Add up, or multiply, what has a table; None where that says not what comes out."""
     tables, name = [x.table if isinstance(x, Followed) else None for x in inputs], ufunc.__name__
-    if tables.count(None) == len(tables):
+    first = next((each for each in tables if each is not None), None)
+    if first is None:
         return None
     asked = {key for key, each in kw.items() if key not in _NO_MATTER and each is not _UNASKED.get(key, object)}
     if method == "reduce" and name == "add" and asked <= {"axis"}:
-        return _summed(tables[0], kw.get("axis", 0))
+        return first.total(kw.get("axis", 0))
     if method != "__call__" or asked:
         return None
     if name in ("add", "subtract"):
         one, other = (table_of(x) for x in inputs)
         return None if one is None or other is None else one.plus(other, 1 if name == "add" else -1)
-    first = next(each for each in tables if each is not None)
     if name == "negative":
         return first.times(-1.0, np.multiply)
     if name == "multiply" and None in tables:
@@ -471,14 +471,6 @@ def _factor(by: Any) -> Any:
     """Return a public factor of a type that takes part as it is; none where it is another."""
     plain = type(by) in (float, np.float64) or (type(by) is int and abs(by) < EXACT)
     return by if plain or (type(by) is np.ndarray and by.dtype == _DOUBLE) else math.nan
-
-
-def _summed(table: Table | None, axis: Any) -> Table | None:
-    """Add up a table along one of its leading axes."""
-    count = 0 if table is None else table.scale.ndim
-    if table is None or type(axis) is not int or not 0 <= axis < count or count < 2 or not table.values.shape[axis]:
-        return None
-    return table.total(axis)
 
 
 def _product(a: Any, b: Any) -> Any:

@@ -133,13 +133,15 @@ class Table:
         depends, span = np.asarray(self.depends | other.depends, object), self.span + other.span
         return _summed(values, columns, coefficients, depends, span, 1)
 
-    def total(self, axis: int) -> Table:
-        """Add up its vectors along one of the leading axes, of which there are two."""
+    def total(self, axis: Any) -> Table | None:
+        """Add up its vectors along one of several leading axes; None where it is none of these."""
+        lead = self.scale.shape
+        if type(axis) is not int or not 0 <= axis < len(lead) or len(lead) < 2 or not lead[axis]:
+            return None
         values, span = self.values.sum(axis=axis), self.span.sum(axis=axis)
         coefficients = (self.scale[..., None] * self.coefficients).sum(axis=axis)
-        sums = self.values.shape[axis] - 1
         depends = np.asarray(np.bitwise_or.reduce(self.depends, axis=axis), object)
-        return _summed(values, self.columns, coefficients, depends, span, sums)
+        return _summed(values, self.columns, coefficients, depends, span, lead[axis] - 1)
 
     def keep(self) -> None:
         """Leave out variables that are not in it, and share what a kept table has the same of: calls repeat."""

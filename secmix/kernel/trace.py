@@ -200,11 +200,11 @@ class _Channel(Channel):
 
     def _record(self, round: int, kind: str, line: str, ends: tuple[Any, Any, Any], rows: Followed) -> None:
         iteration: Any = public(self.iteration, "an iteration made of a secret")
-        if rows.table is None and any(cell.depends == ANYTHING for cell in secrets_in(rows)):
-            now().leave("memory that nobody wrote to")
-        now().owns(variables_of(rows))
         if rows.table is not None:
             rows.table.keep()
+        elif any(cell.depends == ANYTHING for cell in secrets_in(rows)):
+            now().leave("memory that nobody wrote to")
+        now().owns(variables_of(rows))
         frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
         self.fit.messages.append(Message(frame, *ends, rows))
 
