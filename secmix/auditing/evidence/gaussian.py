@@ -61,14 +61,14 @@ def _findings_about(
         if estimated:
             measured = unequal.share_known(observation, node, masks=True, cumulative=view == "cumulative")
             share, low = measured.value, measured.low
-            nats, most = (-0.5 * math.log1p(-min(value, 1 - 1e-16)) for value in (measured.value, measured.high))
+            nats, most = _nats(measured.value), _nats(measured.high)
         notes = ["its summed vector is known exactly, so the information is infinite"] * math.isinf(nats)
         if not notes and low >= _REVEALS_FROM:
             notes.append(f"its masks are too small: behind them its input is known to {RECOVERED:g}; draw larger ones")
         notes += [unequal.NOTE] * estimated
         behind = observation.behind.get(node, 0.0)
         if behind > share:  # of the known sums alone
-            most = max(most, -0.5 * math.log1p(-min(behind, 1 - 1e-16)))
+            most = max(most, _nats(behind))
             notes.append("the upper end is proved: so much of the largest data shows behind masks of their size")
         if more and not math.isinf(nats):
             notes.append("the inputs are not Gaussian: the upper end adds the negentropy of the other terms of the sum")
@@ -80,7 +80,7 @@ def _findings_about(
             method="closed form for Gaussian inputs and masks, the worst entry of the summed vector",
             value=finite(nats),
             unit="nats",
-            low=finite(-0.5 * math.log1p(-min(low, 1 - 1e-16)) if estimated else nats),
+            low=finite(_nats(low) if estimated else nats),
             high=finite(most + more),
             kind="estimate" if estimated or (most + more > nats and not math.isinf(nats)) else "exact",
             status="determined" if math.isinf(nats) else "resolved",
@@ -90,6 +90,11 @@ def _findings_about(
             baseline=baseline,
             notes=notes,
         )
+
+
+def _nats(share: float) -> float:
+    """Compute the information of which a share of the variance is explained: what ``normalised`` makes of it."""
+    return -0.5 * math.log1p(-min(share, 1 - 1e-16))
 
 
 def _negentropies_of_the_rest(setup: SumSetup, observation: SumObservation) -> dict[int, float]:
