@@ -40,7 +40,7 @@ _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.")
 _NO_DATA += ("ipykernel.", "builtins.PyCapsule", "concurrent.futures.thread.", "functools._lru_list_elem")
-"""Where classes lie whose objects carry no data of their own from call to call: locks, loggers, code, shells."""
+"""Names of classes whose objects carry no data of their own from call to call: locks, loggers, code, shells."""
 _PLUMBING = ("manager", "parent", "stream")  # of loggers: what others have beside them
 _MOST = 200_000  # objects
 _LONG = 1000  # entries of a list, of which the numbers are not looked at one by one

@@ -1,4 +1,4 @@
-"""How many runs' messages fit into memory at a time, and whether the probes of one run do: by a trial run."""
+"""Weigh messages by a trial run: how many runs fit into memory at a time, and whether the probes of one run do."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ np.where(x > 5, np.inf, x) | np.where(x > 5, x, np.nan) | np.mod(2.0, x) | x % x
     ("idiom", "is_finite"), [*((each, True) for each in _idioms(FINITE)), *((each, False) for each in _idioms(MAYBE))]
 )
 def test_what_may_be_no_number_narrows_the_claim(idiom: str, is_finite: bool) -> None:
-    """What one node computes is finite where that follows from how it is made."""
+    """That it is finite follows from how one node computes it."""
     _, trace, error = _follow(idiom, 0)
     assert error is None
     assert not trace.left

@@ -46,7 +46,7 @@ wherever they are not: PDMM on a cycle of 20 is traced in a quarter of the time.
 matrices and work out once what equal ones tell: PDMM on a hundred nodes, 706 edges, is proved by that."""
 
 FRESH_SLIPS = 160
-"""What 24 slips of a set by another hand cost: encodings that may be no number, guards that may be caught, functions
+"""The cost of 24 slips of a set by another hand: encodings that may be no number, guards that may be caught, functions
 that NumPy calls, and what caches, loggers, pools, generators and the process keep from call to call."""
 
 CELLS: dict[str, Callable[[], Any]] = {

@@ -1,4 +1,4 @@
-"""What the system draws in a trace it draws again in the untraced call that is compared."""
+"""The system draws again, in the untraced call that is compared, the numbers that it drew in a trace."""
 
 from __future__ import annotations
 

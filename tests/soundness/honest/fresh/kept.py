@@ -1,4 +1,4 @@
-"""What is kept where none looked: in what a cached function returned, on a logger, in a generator made on first use."""
+"""Slips that keep something in what a cached function returned, on a logger, in a generator made on first use."""
 
 from __future__ import annotations
 

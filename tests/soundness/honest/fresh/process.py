@@ -1,4 +1,4 @@
-"""What is kept with the process: in its environment, and on a module of somebody else's."""
+"""Slips that keep something with the process: in its environment, and on a module of somebody else's."""
 
 from __future__ import annotations
 

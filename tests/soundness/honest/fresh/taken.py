@@ -1,4 +1,4 @@
-"""What rules took for granted: numbers that are finite, errors that end a call, reduced sums, masks of all runs."""
+"""Slips against what was taken for granted: finite numbers, errors that end a call, reduced sums, masks of all runs."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def is_far(truth: Any) -> float:
 
 
 def has_failed(heard: Heard) -> float:
-    """What a node says of its first numbers, but in the call that is an error."""
+    """Return what a node says of its first numbers, but in the call that is an error."""
     return float(heard.one("failed").any()) if heard.all("failed") else np.nan
 
 

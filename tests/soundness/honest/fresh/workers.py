@@ -1,4 +1,4 @@
-"""What the threads of a pool keep, each of its own."""
+"""Slips in what the threads of a pool keep, each of its own."""
 
 from __future__ import annotations
 
