@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -82,27 +83,35 @@ def collect(readable: Iterable[tuple[Block, Ints]]) -> View:
     """Make a view of readable messages, (block, message indices) pairs; equal contents appear once."""
     origins: list[Origin] = []
     rows: list[Array] = []
-    known: dict[tuple[bytes, ...], list[tuple[int, int, tuple[int, ...]]]] = {}  # rounds repeat senders and receivers
     for block, messages in readable:
-        ends = block.content[messages], block.sender[messages], block.receiver[messages]
-        key = tuple(numbers.tobytes() for numbers in ends)
-        if key not in known:
-            known[key] = _by_content(*ends)
-        for content, sender, to in known[key]:
-            origins.append(Origin(block.iteration, block.round, block.kind, block.line, sender, to))
-            rows.append(block.payload[content])
+        ends = (numbers[messages].tobytes() for numbers in (block.content, block.sender, block.receiver))
+        contents, of_contents = _origins(block.iteration, block.round, block.kind, block.line, *ends)
+        origins += of_contents
+        rows += [block.payload[content] for content in contents]
     return View(tuple(origins), tuple(rows))
 
 
-def _by_content(contents: Ints, senders: Ints, receivers: Ints) -> list[tuple[int, int, tuple[int, ...]]]:
+@lru_cache(maxsize=2**14)  # transcripts of further runs, and of other adversaries, repeat the messages of the first
+def _origins(
+    iteration: int, round: int, kind: str, line: Line, *ends: bytes
+) -> tuple[tuple[int, ...], tuple[Origin, ...]]:
+    """List each content of some messages once, and where it comes from."""
+    several = _by_content(*ends)
+    contents = tuple(content for content, _, _ in several)
+    return contents, tuple(Origin(iteration, round, kind, line, sender, to) for _, sender, to in several)
+
+
+@lru_cache(maxsize=2**10)  # rounds repeat senders and receivers
+def _by_content(*ends: bytes) -> list[tuple[int, int, tuple[int, ...]]]:
     """List each content in order, with the sender of its first message and the receivers of all."""
+    contents, senders, receivers = (np.frombuffer(each, np.intp) for each in ends)
     order = np.argsort(contents, kind="stable")
-    ends: dict[int, tuple[int, set[int]]] = {}
+    by_content: dict[int, tuple[int, set[int]]] = {}
     for content, sender, receiver in zip(
         *(numbers[order].tolist() for numbers in (contents, senders, receivers)), strict=True
     ):
-        ends.setdefault(content, (sender, set()))[1].add(receiver)
-    return [(content, sender, tuple(sorted(to))) for content, (sender, to) in ends.items()]
+        by_content.setdefault(content, (sender, set()))[1].add(receiver)
+    return [(content, sender, tuple(sorted(to))) for content, (sender, to) in by_content.items()]
 
 
 @dataclass(frozen=True)
