@@ -28,6 +28,8 @@ the safe side, since a combination is called known that is all but known. PDMM's
 
 _EDGES = 2**20  # that are joined at once: rows of a running sum over thousands of nodes have a hundred times as many
 
+_AT_ONCE = 2**22  # numbers of rows that are reduced to a triangle together
+
 UNSEEN = 2.0**-40
 """How far from uniform masks may be in all, in total variation: by so much at most may any guess succeed more often."""
 
@@ -172,11 +174,16 @@ def _once(several: Iterable[Component]) -> list[Component]:
 def _are_equal(one: Component, other: Component) -> bool:
     """Say whether the rows of two components have the same coefficients, column by column."""
     used, of_other = (np.array([*each.places]) for each in (one, other))
+    alike: dict[Any, bool] = {}  # rows of one table share their variables
     for (a, by_a), (b, by_b) in zip(one.forms, other.forms, strict=True):
         long, beside = packed(a), packed(b)
         if long is not None and beside is not None:
-            places = used.searchsorted(long.variables), of_other.searchsorted(beside.variables)
-            if not np.array_equal(*places) or not np.array_equal(by_a * long.coefficients, by_b * beside.coefficients):
+            bases = ((form.base, form.first) for form in (a, b) if isinstance(form, Shared))
+            key = tuple((id(base.variables), first) for base, first in bases if isinstance(base, Packed))
+            if key not in alike:
+                places = used.searchsorted(long.variables), of_other.searchsorted(beside.variables)
+                alike[key] = np.array_equal(*places)
+            if not alike[key] or not np.array_equal(by_a * long.coefficients, by_b * beside.coefficients):
                 return False
         elif {one.places[v]: c for v, c in scaled(a, by_a).items()} != {
             other.places[v]: c for v, c in scaled(b, by_b).items()
@@ -433,13 +440,20 @@ def _free_of(hiding: Any, seen: Any) -> Any:
 
 
 def _unit_rows(seen: Any, hiding: Any) -> tuple[Any, Any]:
-    """Scale rows to length one, whatever their units are, and leave out those of zeros."""
-    both = np.concatenate([seen, hiding], axis=1)
-    largest = np.abs(both).max(axis=1, initial=0.0)
-    both = both[largest > 0] / largest[largest > 0][:, None]
-    both /= np.linalg.norm(both, axis=1)[:, None]
-    if len(both) > both.shape[1]:  # the triangle has the rows' inner products, and with them all that is asked of them
-        both = np.asarray(np.linalg.qr(both, mode="r"))
+    """Scale rows to length one, whatever their units are, and leave out those of zeros.
+
+    Of many rows the triangle is left: it has their inner products, and with them all that is asked of them.
+    """
+    width = seen.shape[1] + hiding.shape[1]
+    both, at_once = np.empty((0, width)), max(_AT_ONCE // max(width, 1), width, 1)
+    for begin in range(0, len(seen), at_once):
+        some = np.concatenate([each[begin : begin + at_once] for each in (seen, hiding)], axis=1)
+        largest = np.abs(some).max(axis=1, initial=0.0)
+        some = some[largest > 0] / largest[largest > 0][:, None]
+        some /= np.linalg.norm(some, axis=1)[:, None]
+        both = np.concatenate([both, some])
+        if len(both) > width:
+            both = np.asarray(np.linalg.qr(both, mode="r"))
     return both[:, : seen.shape[1]], both[:, seen.shape[1] :]
 
 

@@ -25,7 +25,7 @@ from secmix.kernel.tables import Table, are_apart
 from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow, uncollected
 from secmix.kernel.world import drawn_again, modules_of
 from secmix.network import Network
-from secmix.transcript import SEALED, WITHOUT_KEY, Block, Channel
+from secmix.transcript import SEALED, SERVER, WITHOUT_KEY, Block, Channel
 
 _CALLS = 3
 Calls = Sequence[Any]
@@ -446,8 +446,12 @@ def not_explained(fit: Fit) -> str:
     first, last = fit.trace.ends
     # By node, the server last, which variables, counted from the first.
     held = np.zeros((fit.n + 1, last - first + 1), dtype=bool)
+    by_all = np.zeros(last - first + 2, dtype=int)  # how many variables before each all nodes hold
     for message in fit.messages:
+        if _held_by_all(message, by_all, first):  # nobody learns of another
+            continue
         if _all_explained(message, held, fit):
+            by_all[1:] = held[:-1].all(axis=0).cumsum()
             continue
         content: dict[int, Any] = {}
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
@@ -461,6 +465,15 @@ def not_explained(fit: Fit) -> str:
                     return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
             theirs[content[row]] = True
     return ""
+
+
+def _held_by_all(message: Message, by_all: Any, first: int) -> bool:
+    """Say whether a table from node to node has nothing in it but what all nodes held before."""
+    table = message.rows.table
+    if table is None or message.frame[3] == "held" or SERVER in (*message.sender, *message.receiver):
+        return False
+    columns, entries = table.columns - first, table.values.shape[-1]
+    return bool((by_all[columns + entries] - by_all[columns] == entries).all())
 
 
 def _all_explained(message: Message, held: Any, fit: Fit) -> bool:

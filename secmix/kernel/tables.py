@@ -122,14 +122,14 @@ class Table:
         """Add another, times 1 or -1, as numbers do one by one; None where its entries are no numbers of the same."""
         if not (_entries_fit(self, other) or _entries_fit(other, self)):
             return None
+        how = np.add if sign == 1 else np.subtract
         if not len(other.columns):
-            return self.shifted(other.values, np.add if sign == 1 else np.subtract)
+            return self.shifted(other.values, how)
         joined = _joined(self, other)
         if joined is None:
             return None
         columns, own, theirs = joined
-        coefficients = self.scale[..., None] * own + (sign * other.scale)[..., None] * theirs
-        values = self.values + other.values if sign == 1 else self.values - other.values
+        values, coefficients = how(self.values, other.values), how(_times(own, self.scale), _times(theirs, other.scale))
         depends, span = np.asarray(self.depends | other.depends, object), self.span + other.span
         return _summed(values, columns, coefficients, depends, span, 1)
 
@@ -139,7 +139,7 @@ class Table:
         if type(axis) is not int or not 0 <= axis < len(lead) or len(lead) < 2 or not lead[axis]:
             return None
         values, span = self.values.sum(axis=axis), self.span.sum(axis=axis)
-        coefficients = (self.scale[..., None] * self.coefficients).sum(axis=axis)
+        coefficients = _times(self.coefficients, self.scale).sum(axis=axis)
         depends = np.asarray(np.bitwise_or.reduce(self.depends, axis=axis), object)
         return _summed(values, self.columns, coefficients, depends, span, lead[axis] - 1)
 
@@ -263,6 +263,10 @@ def _union(a: bytes, b: bytes) -> tuple[Any, Any, Any]:
 @functools.lru_cache(maxsize=64)
 def _shared(columns: bytes) -> Any:
     return np.frombuffer(columns, np.int64)
+
+
+def _times(coefficients: Any, scale: Any) -> Any:
+    return coefficients if (scale == 1.0).all() else scale[..., None] * coefficients
 
 
 def _placed(coefficients: Any, places: Any, count: int) -> Any:

@@ -267,13 +267,14 @@ def follow(
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:
+                private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
                 reuses = getattr(protocol, "reuses_masks", False)
                 if (masks_seed is not None or reuses) and not (reuses and masks is not None):
                     draws = _draws(seed if masks_seed is None else masks_seed, trace.call, 9)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
                 any_at_all = Public(trace.call, "the iteration", of=operator.pos)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
-                _follow_call(protocol, network, given, _draws(seed, trace.call), masks, channel)
+                _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel)
                 look(varying)
             except (LeftTrace, Exception) as error:
                 if isinstance(error, LeftTrace) or not (trace.answering and _is_raised(error)):
@@ -304,8 +305,7 @@ def _draws(*seed: int) -> Draws:
     return Draws(np.random.default_rng(seed).bit_generator)
 
 
-def _follow_call(protocol: Any, network: Network, given: Any, rng: Any, masks: Any, channel: _Channel) -> None:
-    private = _inputs(given)
+def _follow_call(protocol: Any, network: Network, private: Followed, rng: Any, masks: Any, channel: _Channel) -> None:
     before = private.copy().reading.ravel().tolist()
     table = private.table
     result, _ = _traced_call(protocol, private, network, rng, masks, channel)
