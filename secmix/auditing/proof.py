@@ -46,11 +46,24 @@ def proof_of(case: CellContext) -> Clearance | Open | None:
         else:
             assert isinstance(case.setup, SumSetup)
             assert isinstance(observation, SumObservation)
-            wide = _TOO_WIDE * bool(case.setup.too_wide)  # what is traced takes more memory an entry than runs do
-            unproved = case.setup.unproved or wide
-            case.fitted[_KEY] = Open(unproved) if unproved else _proved(case, case.setup, observation)
+            reason = _not_traced(case.setup)
+            case.fitted[_KEY] = Open(reason) if reason else _proved(case, case.setup, observation)
     outcome: Clearance | Open | None = case.fitted[_KEY]
     return outcome
+
+
+def sends_alike(case: CellContext) -> bool:
+    """Say whether it is proved that all runs send the same messages, but for the numbers; whoever looks."""
+    setup, observation = case.setup, case.observation
+    if not isinstance(setup, SumSetup) or not isinstance(observation, SumObservation) or _not_traced(setup):
+        return False
+    proof = _trace(case, setup, observation)
+    return not proof.open and not proof.covers
+
+
+def _not_traced(setup: SumSetup) -> str:
+    """Say why the kernel does not follow a protocol: what is traced takes more memory an entry than runs do."""
+    return setup.unproved or _TOO_WIDE * bool(setup.too_wide)
 
 
 def traced(case: CellContext) -> Proof | None:
@@ -73,6 +86,11 @@ def with_proof_of(case: CellContext, other: CellContext) -> CellContext:
 
 
 def _proved(case: CellContext, setup: SumSetup, observation: SumObservation) -> KnownSums | Open:
+    proof = case.fitted[_TRACED] = _trace(case, setup, observation)
+    return clear(proof, setup.network, setup.adversary, calls=len(observation.iterations))
+
+
+def _trace(case: CellContext, setup: SumSetup, observation: SumObservation) -> Proof:
     active = AdversaryTraits.of(setup.adversary).active
     protocol = case.built if case.built is not None else setup.protocol
     if isinstance(protocol, LinearMasks):  # the kernel follows the draws themselves
@@ -80,8 +98,7 @@ def _proved(case: CellContext, setup: SumSetup, observation: SumObservation) -> 
     played = protocol if active is None else active(protocol)
     iterations = observation.iterations if case.cell.policy.covers == "traced" else []
     calls = _calls_in_order(observation) if iterations else _calls(observation)
-    proof = case.fitted[_TRACED] = _proof(played, setup.network, calls, case.cell.seed, iterations)
-    return clear(proof, setup.network, setup.adversary, calls=len(observation.iterations))
+    return _proof(played, setup.network, calls, case.cell.seed, iterations)
 
 
 def _calls_in_order(observation: SumObservation) -> list[Array]:
@@ -89,7 +106,7 @@ def _calls_in_order(observation: SumObservation) -> list[Array]:
 
     They are those of the first iteration, which no adversary changes, where a later one sums as many entries.
     """
-    several = [observation.inputs[t].transpose(1, 0, 2) for t in observation.iterations]
+    several = [_traced_inputs(observation, t) for t in observation.iterations]
     several = [several[0] if each.shape[2] == several[0].shape[2] else each for each in several]
     return [each[(k + after) % len(each)][None] for after in (0, 1) for k, each in enumerate(several)]
 
@@ -100,11 +117,15 @@ def _calls(observation: SumObservation) -> list[Array]:
     They are those of the first iteration in several runs, which no adversary changes; an iteration that sums another
     number of entries is called too.
     """
-    first = observation.inputs[observation.iterations[0]].transpose(1, 0, 2)
-    others = [observation.inputs[t][:, :1].transpose(1, 0, 2) for t in observation.iterations]
-    others = [each for each in others if each.shape[2] != first.shape[2]]
+    first, *others = (_traced_inputs(observation, t) for t in observation.iterations)
+    others = [each[:1] for each in others if each.shape[2] != first.shape[2]]
     runs = [first[k % len(first)][None] for k in range(_CALLS)]
     return [runs[0], *others, *runs[1:]] if others else runs
+
+
+def _traced_inputs(observation: SumObservation, iteration: int) -> Array:
+    """Return what nodes sum in an iteration of each run that a proof follows, (runs, n, m)."""
+    return observation.inputs[iteration][:, : observation.first_runs or None].transpose(1, 0, 2)
 
 
 def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, iterations: list[int]) -> Proof:

@@ -12,6 +12,7 @@ from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
+from secmix.auditing.observation import pooled as pooled_module
 from secmix.auditing.observation.invertible_sums import _groups
 from secmix.auditing.observation.memory import block_size
 from secmix.auditing.observation.observe import SumObservation, observe, seeds_of
@@ -68,7 +69,7 @@ def test_cells_on_the_same_rows_are_held_against_one_pooled_fit(
 ) -> None:
     """One that starts at centres that are drawn is another for each protocol, whose draws differ."""
     pooled: dict[bytes, Array] = {}
-    monkeypatch.setattr(module, "_POOLED", pooled)
+    monkeypatch.setattr(pooled_module, "_POOLED", pooled)
 
     def error(protocol: SumProtocol, label: str, rows: int = 1) -> float:
         data = {"name": "wine", "features": 2, "rows_per_node": rows}
@@ -130,6 +131,42 @@ def test_blocks_are_joined_run_by_run(protocol: SumProtocol, monkeypatch: pytest
     assert all(guess.shape == (RUNS, 2) for guess in found.guesses[0].values())
     rows = np.concatenate([found.rows[i] for i in range(5)])
     assert len(np.unique(rows, axis=0)) > 150  # each block deals anew
+
+
+@dataclass(frozen=True)
+class SharedByManyRuns(PDMM):
+    """Draws one mask for all runs, where there are many."""
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: np.random.Generator) -> Array:
+        """Draw the masks of one run for all."""
+        masks = super().draw_masks(runs, m, network, rng)
+        return np.repeat(masks[:1], runs, axis=0) if runs > 30 else masks
+
+
+def in_blocks_of_30(protocol: SumProtocol, proved: bool, monkeypatch: pytest.MonkeyPatch) -> SumObservation:
+    monkeypatch.setattr(module, "block_size", lambda cell, parts: 30)
+    cell = scenario()
+    parts = build_setup(cell, {("protocol", "p"): protocol, ("adversary", "a"): HonestButCurious({1, 3})})
+    return observe(cell, parts, seeds_of(cell), exact=True, proved=lambda first: proved)
+
+
+def test_of_runs_that_are_proved_alike_only_the_first_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, proved = (in_blocks_of_30(PDMM(sigma=100.0), each, monkeypatch) for each in (False, True))
+    assert proved.iterations == read.iterations
+    for t in read.iterations:
+        assert proved.inputs[t].shape == read.inputs[t].shape == (5, RUNS, 12)
+        assert np.array_equal(proved.readings[t].subspace.explained(0), read.readings[t].subspace.explained(0))
+        assert np.isfinite(read.features[0][t]).all()
+        assert np.isfinite(proved.features[0][t][:30]).all()
+        assert np.isnan(proved.features[0][t][30:]).all()
+    assert np.array_equal(proved.rows[0], read.rows[0])
+    assert proved.output_error < 1e-6
+    assert proved.unmet_premises == read.unmet_premises == []
+    assert proved.runs == RUNS
+
+
+def test_masks_of_runs_that_are_not_read_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert in_blocks_of_30(SharedByManyRuns(sigma=100.0), True, monkeypatch).unmet_premises
 
 
 @pytest.fixture

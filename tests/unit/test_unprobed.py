@@ -94,6 +94,9 @@ def test_of_real_masks_the_proof_bounds_what_their_size_leaves_visible(
 ) -> None:
     probed, unprobed = (audited(PDMM(sigma=sigma), monkeypatch, why) for why in ("", WHY))
     assert unprobed.verdict in ("holds", "inconclusive")
+    (curve, note), (no_curve, said) = ((each.cells[0].sigma_curve, each.cells[0].notes) for each in (probed, unprobed))
+    assert bool(curve) > bool(no_curve)
+    assert [f"other sizes of masks are not tried: {WHY}" in notes for notes in (note, said)] == [False, True]
     assert probed.verdict == "holds" or unprobed.verdict == "inconclusive"
     most = _most_of_masks(unprobed)
     assert all(share <= most[node] + 1e-9 for node, share in _most_of_masks(probed).items())

@@ -26,13 +26,13 @@ _RUNS = 8
 def sigma_curve(case: CellContext) -> list[SigmaPoint]:
     """Return exact Gaussian leakage and float64 error of one averaging at each mask size of the scenario.
 
-    Empty for a protocol without masks of a variable size or with seeds in place of masks, and where a message is no
-    vector of what is summed: what such a one tells at other sizes is not known.
+    Empty for a protocol without masks of a variable size or with seeds in place of masks, where a message is no vector
+    of what is summed, so that what it tells at other sizes is not known, and where probes do not fit into the memory.
     """
     cell, setup, observation = case.cell, case.setup, case.observation
     if not isinstance(setup, SumSetup) or not isinstance(observation, SumObservation):
         return []
-    if not _has_sigma(setup.protocol):
+    if not _has_sigma(setup.protocol) or setup.unprobed:
         return []
     first = max(min(observation.iterations), 0)
     inputs = observation.inputs[first][:, :_RUNS].transpose(1, 0, 2)

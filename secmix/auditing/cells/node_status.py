@@ -20,6 +20,7 @@ from secmix.estimators.decoders import reconstruct
 from secmix.kernel import Clearance
 from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
+from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released
 from secmix.scenario import Scenario
 from secmix.transcript import SEALED, Origin
@@ -89,6 +90,8 @@ def notes(case: CellContext) -> list[str]:
             draws[0] += (
                 f"; {observation.runs} were made: exact evidence does not depend on their number, and each is long"
             )
+        if case.setup.unprobed and SumTraits.of(case.setup.protocol).modulus is None:
+            draws.append(f"other sizes of masks are not tried: {case.setup.unprobed}")
         return [*draws, *_notes_on_sums(cell), *observation.unmet_premises]
     assert isinstance(case.setup, CollaborationSetup)
     assert isinstance(observation, CollaborationObservation)

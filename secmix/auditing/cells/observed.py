@@ -16,7 +16,7 @@ from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.observation.collaborations import observe_collaboration
 from secmix.auditing.observation.memory import TooLong, too_large_to_probe
 from secmix.auditing.observation.observe import Seeds, SumObservation, observe, seeds_of
-from secmix.auditing.proof import as_proved, proof_of, with_proof_of, without_proof
+from secmix.auditing.proof import as_proved, proof_of, sends_alike, with_proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup, deep_copy
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
@@ -25,7 +25,7 @@ from secmix.auditing.soundness.result import BLIND
 from secmix.kernel import KnownSums, Open
 from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released
-from secmix.scenario import Scenario
+from secmix.scenario import FEWEST_RUNS, Scenario
 
 _ACCUSES = "attacks on the released result accuse and never clear: another attack may tell more"
 _FICKLE = "the adversary named different corrupt nodes in two calls"
@@ -132,8 +132,15 @@ def _observed(
         made = cell.model_copy(update={"runs": observation.runs})
         look(without_proof(CellContext(made, setup, _with_all_premises(observation), built=built)), after)
 
+    def proved(first: SumObservation) -> bool:
+        if first.runs < FEWEST_RUNS:
+            before(first, "the proof")
+        return sends_alike(CellContext(cell, setup, first, built=built))
+
     exact = is_exact(cell, setup)
-    observation = observe(cell, setup, seeds, lambda first, left: before(first, f"the other {left} runs"), exact=exact)
+    observation = observe(
+        cell, setup, seeds, lambda first, left: before(first, f"the other {left} runs"), exact=exact, proved=proved
+    )
     before(observation, "the proof")
     case = CellContext(cell, setup, observation, built=built)
     sealed = sealed_check(case)

@@ -5,12 +5,11 @@ Runs are made in blocks, so that only the transcripts of one block are in memory
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
 from secmix.auditing.observation.invertible_sums import InvertibleSums, known_sums
-from secmix.auditing.observation.memory import ENOUGH, block_size, exact_runs
+from secmix.auditing.observation.memory import ENOUGH, block_size, exact_runs, room_for_messages
+from secmix.auditing.observation.pooled import drawing, output_error
 from secmix.auditing.observation.reading import (
     ProbeCache,
     ProbeMismatch,
@@ -35,7 +35,6 @@ from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import unmet_independence, unmet_shape
 from secmix.estimators.exact.provenance import unexplained
-from secmix.protocols import EMRun, Plain
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.scenario.resolve import in_table
@@ -43,11 +42,12 @@ from secmix.transcript import Channel, Lines, View, joined_lines, lines_of, list
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 """Seeds of the data (the same in all cells of an audit), and of the protocol."""
+Sampled = Iterator[tuple[list[Array], np.random.SeedSequence]]
+"""Blocks of runs: the rows of each node, and the seed of the protocol's draws."""
 
 RATIOS, DIFFERENCES = "ratios of one iteration", "ratios of differences between iterations"
 """Ways to compute a row from known statistics."""
-_MOST_POOLED = 16  # blocks of runs whose pooled fits are kept: the cells of a report run on the same rows in turn
-_POOLED: dict[bytes, Array] = {}
+_WORKING = 8  # times what nodes sum and draw in a run: about as much memory as it takes without its messages
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class SumObservation(Observation):
     unread: list[str] = field(default_factory=list)
     encoded: str = ""  # the line that encodes what is summed, if a proof shows that the readings are of these encodings
     numbers: int = 0  # number of summed entries of a node in an iteration
+    first_runs: int = 0  # number of runs of the first block: a proof follows these alone; 0: all
     # by node, the share that masks of their size leave visible at most, if a proof took the place of probes
     behind: dict[int, float] = field(default_factory=dict)
 
@@ -140,16 +141,18 @@ def observe(
     first: Callable[[SumObservation, int], None] = lambda observation, left: None,
     *,
     exact: bool = False,
+    proved: Callable[[SumObservation], bool] = lambda observation: False,
 ) -> SumObservation:
     """Observe the runs of ``cell``; call ``first`` with the least number of a scenario, if at least as many follow.
 
-    Where evidence is ``exact`` no more are made than :func:`exact_runs` says.
+    Where evidence is ``exact`` no more are made than :func:`exact_runs` says. If a proof says then that all runs send
+    what those of the first block do, but for the numbers, the messages of the others are not kept.
     """
     blocks: list[SumObservation] = []
     runs = 0
     if exact and (most := exact_runs(block_size(cell, setup))) < cell.runs:
         cell = cell.model_copy(update={"runs": most})
-    for block in _blocks(cell, setup, seeds):
+    for block in _blocks(cell, setup, seeds, proved if exact else None):
         blocks.append(block)
         before, runs = runs, runs + block.runs
         if before < FEWEST_RUNS <= runs <= (left := cell.runs - runs):
@@ -157,10 +160,13 @@ def observe(
     return _joined(blocks)
 
 
-def _blocks(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Iterator[SumObservation]:
+def _blocks(
+    cell: Scenario, setup: SumSetup, seeds: Seeds, proved: Callable[[SumObservation], bool] | None
+) -> Iterator[SumObservation]:
     known: dict[int, ProbeCache] = {}
     mismatches = 0
-    for k, (rows_by_node, seed) in enumerate(sampled_rows(cell, setup, block_size(cell, setup), seeds)):
+    sampled = sampled_rows(cell, setup, block_size(cell, setup), seeds)
+    for k, (rows_by_node, seed) in enumerate(sampled):
         # Probes may outnumber runs, so they are sent only if those of an earlier block do not apply. If the message
         # schedule differs in most blocks, all blocks are soon probed.
         if known and 2 * mismatches <= k:
@@ -168,12 +174,43 @@ def _blocks(cell: Scenario, setup: SumSetup, seeds: Seeds) -> Iterator[SumObserv
                 yield _block(cell, setup, rows_by_node, seed, known, probing=False)
                 continue
             mismatches += 1
-        yield _block(cell, setup, rows_by_node, seed, known, probing=True, first=not k)
+        block = _block(cell, setup, rows_by_node, seed, known, probing=True, first=not k)
+        yield block
+        if proved and not k and block.runs < cell.runs and proved(block):
+            yield from _unread(cell, setup, sampled, block)
 
 
-def sampled_rows(
-    cell: Scenario, setup: Setup, size: int, seeds: Seeds
-) -> Iterator[tuple[list[Array], np.random.SeedSequence]]:
+def _unread(cell: Scenario, setup: SumSetup, sampled: Sampled, first: SumObservation) -> Iterator[SumObservation]:
+    """Observe what nodes sum and draw in the runs that are left, and none of their messages."""
+    summed = sum(each.nbytes for each in first.inputs.values()) // first.runs
+    drawn = sum(masks.nbytes for masks in _masks_of(1, cell, setup, (each.shape[2] for each in first.inputs.values())))
+    most = int(room_for_messages(cell, setup) * 2**20 / (_WORKING * (summed + drawn)))
+    while several := list(islice(sampled, max(most // first.runs, 1))):
+        rows_by_node = [np.concatenate(of_node) for of_node in zip(*(rows for rows, _ in several), strict=True)]
+        _, seed = several[0]
+        runs = rows_by_node[0].shape[0]
+        probed = Probed(setup.protocol, probing=False)
+        model = build_model(cell, setup, with_active_adversary(setup, probed), record=False)
+        run = model.run(rows_by_node, network=setup.network, rng=drawing(seed))
+        dependent, mask_shape = _doubts_of_masks(setup, [masks for _, masks in probed.recorded])
+        yield replace(
+            first,
+            rows={i: rows_by_node[i][:, 0].copy() for i in setup.asked},
+            features={i: {t: _unknown(each, runs) for t, each in of.items()} for i, of in first.features.items()},
+            guesses={i: {way: _unknown(each, runs) for way, each in of.items()} for i, of in first.guesses.items()},
+            inputs={t: s.transpose(1, 0, 2) for t, (s, _) in zip(first.inputs, probed.recorded, strict=True)},
+            output_error=output_error(cell, setup, rows_by_node, seed, run),
+            unmet_premises=dependent,
+            mask_shape=mask_shape,
+        )
+
+
+def _unknown(values: Array, runs: int) -> Array:
+    """Stand for numbers that were not read, (runs, p): exact evidence asks for none."""
+    return np.full((runs, *values.shape[1:]), np.nan)
+
+
+def sampled_rows(cell: Scenario, setup: Setup, size: int, seeds: Seeds) -> Sampled:
     """Yield the rows of all runs of ``cell``, ``size`` runs at a time, with the seed of the protocol's draws."""
     starts = range(0, cell.runs, size)
     pairs = zip(seeds[0].spawn(len(starts)), seeds[1].spawn(len(starts)), strict=True)
@@ -198,7 +235,7 @@ def _block(
     model = build_model(cell, setup, with_active_adversary(setup, probed))
     carriers: dict[int, Channel] = {}
     with listening(lambda carrier, block: carriers.update({id(carrier): carrier})):
-        run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
+        run = model.run(rows_by_node, network=setup.network, rng=drawing(seed))
     view = setup.adversary.observe(run.transcript, setup.network)
     iterations = run.transcript.iterations
     if len(iterations) != len(probed.recorded):
@@ -208,7 +245,7 @@ def _block(
             "change "
             "channel.iteration, or remove messages"
         )
-    modulus, grid = SumTraits.of(setup.protocol).modulus, SumTraits.of(setup.protocol).grid
+    traits = SumTraits.of(setup.protocol)
     averagings = dict(zip(iterations, probed.recorded, strict=True))
     averages = dict(zip(iterations, probed.averages, strict=True))
     nonlinear = probed.draws_seeds or bool(setup.unprobed)
@@ -230,7 +267,7 @@ def _block(
         else:
             if t not in known:
                 raise ProbeMismatch
-            reading, values = known[t].of(view.at(t), averagings[t], grid)
+            reading, values = known[t].of(view.at(t), averagings[t], traits.grid)
             readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
         estimates[t] = estimates_of(reading, values, [averagings[t]])[0]
     if probing and not nonlinear and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
@@ -251,18 +288,16 @@ def _block(
         guesses[i] = {RATIOS: ratios}
         if joint_estimates:
             guesses[i][DIFFERENCES] = differences
-    drawn = [independent(setup.protocol, masks) for _, masks in averagings.values()]
-    # A proof is about single runs: only this check shows masks of several runs that depend on each other.
-    unmet_premises = unmet_independence(drawn)
+    unmet_premises, mask_shape = _doubts_of_masks(setup, [masks for _, masks in averagings.values()])
     unread: list[str] = []
     if wide := setup.too_wide:
         unmet_premises.append(wide)
     elif first and runs < ENOUGH:
-        more = _masks_of_more_runs(cell, setup, averagings.values())
+        more = _masks_of(ENOUGH, cell, setup, (inputs.shape[2] for inputs, masks in averagings.values() if masks.size))
         unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more])
     # Runs without probes have the message schedule of runs with probes. Of few runs nothing is cleared.
     for t, ended in probes.items() if not wide else ():
-        reason = unexplained(run.transcript.at(t), ended, runs, units[t], modulus)
+        reason = unexplained(run.transcript.at(t), ended, runs, units[t], traits.modulus)
         unread += [reason] if reason and reason not in unread else []
     if any(without_average(ended).all() for ended in averages.values()):
         unmet_premises.append("no complete run was audited: no node ended with an average")
@@ -282,7 +317,7 @@ def _block(
         features=features,
         unmet_premises=unmet_premises,
         lines=lines_of(run.transcript, view),
-        mask_shape=unmet_shape(drawn, modulus, grid, given=[masks for _, masks in averagings.values()]),
+        mask_shape=mask_shape,
         unread=unread,
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in averagings.items()},
         sums=known_sums(setup, rows_by_node, run, readings, estimates, averagings)
@@ -293,47 +328,22 @@ def _block(
         others=[],
         joint=joint,
         mask_size=max((float(r.std()) for _, r in averagings.values() if r.size), default=0.0),
-        output_error=_output_error(cell, setup, rows_by_node, seed, run),
+        first_runs=runs,
+        output_error=output_error(cell, setup, rows_by_node, seed, run),
     )
 
 
-def _masks_of_more_runs(cell: Scenario, setup: SumSetup, averagings: Iterable[tuple[Array, Array]]) -> list[Array]:
-    """Draw masks (runs, k, m) of enough runs to check them, of each length of vectors that a few runs have summed."""
+def _doubts_of_masks(setup: SumSetup, masks: list[Array]) -> tuple[list[str], list[str]]:
+    """Say where masks (runs, k, m) of some averagings depend on each other, and what of their law is in doubt."""
+    traits, drawn = SumTraits.of(setup.protocol), [independent(setup.protocol, each) for each in masks]
+    # A proof is about single runs: only this check shows masks of several runs that depend on each other.
+    return unmet_independence(drawn), unmet_shape(drawn, traits.modulus, traits.grid, given=masks)
+
+
+def _masks_of(runs: int, cell: Scenario, setup: SumSetup, lengths: Iterable[int]) -> list[Array]:
+    """Draw masks (runs, k, m) of each of some lengths of vectors, once."""
     protocol, rng = deep_copy(setup.protocol), stream(cell.seed, "masks of more runs")
-    lengths = dict.fromkeys(inputs.shape[2] for inputs, masks in averagings if masks.size)
-    return [protocol.draw_masks(ENOUGH, m, setup.network, rng) for m in lengths]
-
-
-def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:
-    """Make a generator that draws the same each time, since a seed sequence counts its spawned children."""
-    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key))
-
-
-def _output_error(
-    cell: Scenario, setup: SumSetup, rows_by_node: list[Array], seed: np.random.SeedSequence, run: EMRun
-) -> float:
-    truth = _pooled_means(cell, setup, rows_by_node, seed)
-    return float(np.abs(run.mixtures[-1].means[:, 0] - truth).max() / np.abs(truth).max())
-
-
-def _pooled_means(cell: Scenario, setup: SumSetup, rows_by_node: list[Array], seed: np.random.SeedSequence) -> Array:
-    """Fit a mixture to the rows of all nodes and return its means (runs, K, d), worked out once for all cells.
-
-    The draws matter only where the fit does not start at given parameters.
-    """
-    draws = (seed.entropy, seed.spawn_key) if isinstance(setup.start, str) else ()
-    shapes = [rows.shape for rows in rows_by_node]
-    given = hashlib.sha256(pickle.dumps((cell.model, setup.start, draws, setup.network.edges, shapes)))
-    for rows in rows_by_node:
-        given.update(np.ascontiguousarray(rows).data)  # no copy: they may fill much of the memory
-    key = given.digest()
-    if key not in _POOLED:
-        while len(_POOLED) >= _MOST_POOLED:
-            _POOLED.pop(next(iter(_POOLED)))
-        pooled = build_model(cell, setup, Plain(), record=False, defended=False)
-        run = pooled.run(rows_by_node, network=setup.network, rng=_drawing(seed))
-        _POOLED[key] = run.mixtures[-1].means[:, 0].copy()  # the rest of the run is let go
-    return _POOLED[key]
+    return [protocol.draw_masks(runs, m, setup.network, rng) for m in dict.fromkeys(lengths)]
 
 
 def _of_one_width(features: list[Array]) -> Array:
