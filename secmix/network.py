@@ -89,7 +89,9 @@ class Network:
     @classmethod
     def cycle(cls, n: int) -> Network:
         """Build a ring 0-1-...-(n-1)-0."""
-        return cls(nx.cycle_graph(integer(n, "the number of nodes", 3)))
+        network = cls(nx.cycle_graph(integer(n, "the number of nodes", 3)))
+        network._cycle = tuple(range(n))
+        return network
 
     @classmethod
     def random_geometric(

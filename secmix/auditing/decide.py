@@ -135,7 +135,7 @@ class Premises:
     unmeasured: list[str] = field(default_factory=list)  # what failed or was left out, and might have accused
     is_sum: bool = True  # so that exact evidence applies
     exact: bool = True  # whether the premises of the exact evidence hold
-    behind_masks: float = 0.0  # share of the node's variance that is known behind masks of their size
+    behind_masks: Callable[[], float] = lambda: 0.0  # share of its variance that is known behind masks of their size
     covers: str = ""  # iterations that a proof covers; empty if all
     opaque: str = ""  # to whom some of the messages that the adversary reads are opaque, and how
     noise: Clearance | Open | None = None  # what noise proves of a collaboration; None where it adds none
@@ -210,7 +210,7 @@ def _unmet_premises(findings: list[Finding], premises: Premises, policy: PolicyS
             unmet.append(
                 f"a row of it comes out in {often:.2%} of the runs: set max_normalised_leakage to say how often it may"
             )
-        share = max([premises.behind_masks, *(f.normalised_low for f in findings)])
+        share = max([premises.behind_masks(), *(f.normalised_low for f in findings)])
         if share >= _NEARLY:
             unmet.append(
                 f"with masks of this size {min(share, 0.9999):.2%} of its variance is known, as good as revealed: "

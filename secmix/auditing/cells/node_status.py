@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def premises_of(case: CellContext, node: int) -> Premises:
         unproved=unproved(case, node),
         unmeasured=unmeasured,
         exact=not observation.unmet_premises,
-        behind_masks=share_behind_masks(case.setup, observation, node),
+        behind_masks=partial(share_behind_masks, case.setup, observation, node),
         covers=iterations_in_words(clearance),
     )
 

@@ -143,7 +143,8 @@ def _observed(
     )
     before(observation, "the proof")
     case = CellContext(cell, setup, observation, built=built)
-    sealed = sealed_check(case)
+    has_cipher = SumTraits.of(built).cipher(setup.network) is not None
+    sealed = sealed_check(case) if has_cipher else None
     if sealed is not None and sealed.failed:
         observation = replace(observation, unmet_premises=[*observation.unmet_premises, str(sealed)])
         case = replace(case, observation=observation)
