@@ -94,3 +94,15 @@ def listed(numbers: Iterable[int]) -> str:
         else:
             ranges.append([number])
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in ranges)
+
+
+def nodes_listed(nodes: Iterable[int]) -> str:
+    """Name nodes by their numbers, in order.
+
+    Examples
+    --------
+    >>> nodes_listed([2]), nodes_listed([3, 0])
+    ('node 2', 'nodes 0, 3')
+    """
+    numbers = list(nodes)
+    return f"node{'s' * (len(numbers) != 1)} {listed(numbers)}"

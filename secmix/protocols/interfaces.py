@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secmix._base.checks import Array, finite_array
+from secmix._base.naming import nodes_listed
 from secmix.errors import DataError
 from secmix.network import Network
 from secmix.protocols.cipher import Cipher
@@ -109,7 +110,7 @@ class Advice:
 
 def nodes_in_words(nodes: tuple[int, ...]) -> str:
     """Name nodes in words, such as "node 2" or "each of nodes 2, 4"."""
-    return f"node {nodes[0]}" if len(nodes) == 1 else f"each of nodes {', '.join(map(str, nodes))}"
+    return "each of " * (len(nodes) > 1) + nodes_listed(nodes)
 
 
 def no_advice(revealed: Revealed) -> list[str | Advice]:

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from secmix._base.naming import nodes_listed
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.advice.measures import advised
@@ -233,13 +234,11 @@ def _public(case: CellContext) -> bool:
 
 def _skipped(gathered: list[Gathered]) -> list[str]:
     """Say what was not measured because the data of a node were known already."""
-    nodes: dict[str, list[str]] = {}
+    nodes: dict[str, list[int]] = {}
     for what, node in (pair for each in gathered for pair in each.skipped):
-        nodes.setdefault(what, []).append(str(node))
-    return [
-        f"{what}: not measured of node{'s' * (len(which) > 1)} {', '.join(which)}, whose data are known already"
-        for what, which in nodes.items()
-    ]
+        nodes.setdefault(what, []).append(node)
+    known = "whose data are known already"
+    return [f"{what}: not measured of {nodes_listed(which)}, {known}" for what, which in nodes.items()]
 
 
 def _missed(case: CellContext, gathered: list[Gathered]) -> list[str]:

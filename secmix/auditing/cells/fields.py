@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from secmix._base.naming import listed
+from secmix._base.naming import nodes_listed
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.decide import NodeVerdict, Premises, Privacy
 from secmix.auditing.evidence.interface import evidence_of
@@ -121,8 +121,7 @@ def sentence(
 
     def having(standing: str) -> tuple[str, str]:
         numbers = [s.node for s in nodes if s.standing == standing]
-        several = len(numbers) > 1
-        return f"node{'s' if several else ''} {listed(numbers)}" if numbers else "", "leak" if several else "leaks"
+        return nodes_listed(numbers) if numbers else "", "leak" if len(numbers) > 1 else "leaks"
 
     sentences = []
     if who := having("revealed")[0]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from secmix._base.naming import nodes_listed
 from secmix.auditing import decide
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
 from secmix.auditing.observation.collaborations import ENOUGH, CollaborationObservation
@@ -112,7 +113,7 @@ def _in_words(place: int, group_case: CellContext, first: CellContext, case: Cel
     counterexample = other_frames(first.observation.metadata, group_case.observation.metadata)
     differs = f"; {counterexample.where} differs from that in group 1" if counterexample is not None else ""
     findings = group_case.fitted.get(_FOUND, [])
-    revealed = [str(i) for i in case.judged if any(f.node == i and decide.is_revealed(f) for f in findings)]
-    known = f"rows of node{'s' * (len(revealed) > 1)} {', '.join(revealed)} known" if revealed else "no row known"
+    revealed = [i for i in case.judged if any(f.node == i and decide.is_revealed(f) for f in findings)]
+    known = f"rows of {nodes_listed(revealed)} known" if revealed else "no row known"
     judged = known if findings else "not judged, for few runs"
     return f"group {place}: {_runs(group_case)} runs{differs}: {judged}"

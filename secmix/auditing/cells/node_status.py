@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from secmix._base.naming import nodes_listed
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.interface import CellContext
@@ -108,10 +109,10 @@ def stated(case: CellContext) -> str:
     noise = {node: noise_clearance(case, node) for node in case.judged}
     if None in noise.values():
         return in_words(outcome)
-    nodes: dict[str, list[str]] = {}
+    nodes: dict[str, list[int]] = {}
     for node, bound in noise.items():
-        nodes.setdefault(in_words(bound), []).append(str(node))
-    return " ".join(f"Node{'s' * (len(which) > 1)} {', '.join(which)}: {text}" for text, which in nodes.items())
+        nodes.setdefault(in_words(bound), []).append(node)
+    return " ".join(f"{nodes_listed(which).capitalize()}: {text}" for text, which in nodes.items())
 
 
 def _few_rows(setup: Setup) -> list[str]:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from secmix._base.checks import Array
+from secmix._base.naming import nodes_listed
 from secmix._base.random import stream
 from secmix.adversaries import CuriousServer, MaliciousServer
 from secmix.adversaries.interfaces import AdversaryTraits
@@ -96,7 +97,7 @@ def _alone(cell: Scenario, setup: SumSetup, known: InvertibleSums) -> tuple[list
             drawn = picture(cell, setup, known.members, truth, right, certified=True)
         for node in set(owner[near].tolist()):
             hits[node] += 1
-    who = _named(known)
+    who = nodes_listed(known.members)
     method = f"rows that are alone in the sums of {rounds} iterations over {who}, or in the difference of two of them"
     unit = "share of runs in which a row of the node is alone, and is read to 1e-6"
     whose = "the records are known, but not their owners" if len(known.members) > 1 else "and so is its owner"
@@ -124,7 +125,7 @@ def _attack(cell: Scenario, setup: SumSetup, known: InvertibleSums) -> tuple[Fin
     d = setup.rows.shape[1]
     rows = sum(setup.counts[i] for i in known.members)
     runs, rounds = min(len(known.values), _SOLVED), known.values.shape[1]
-    who = _named(known)
+    who = nodes_listed(known.members)
     hits, notes, drawn = 0, [], None
     components = known.parameters[0].n_components
     needed = rounds_needed(rows, d, components)
@@ -177,10 +178,6 @@ def _attack(cell: Scenario, setup: SumSetup, known: InvertibleSums) -> tuple[Fin
 def _finding(cell: Scenario, node: int, hits: int, runs: int, method: str, unit: str, notes: list[str]) -> Finding:
     about = {"protocol": cell.protocol.title, "adversary": cell.adversary.title, "node": node}
     return recovered(about, hits, runs, evidence="inversion", view="cumulative", method=method, unit=unit, notes=notes)
-
-
-def _named(known: InvertibleSums) -> str:
-    return f"node{'s' if len(known.members) > 1 else ''} {', '.join(map(str, known.members))}"
 
 
 def _knows_parameters(setup: SumSetup, known: InvertibleSums) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from secmix._base.checks import Progress
+from secmix._base.naming import nodes_listed
 from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.decide import is_revealed
@@ -163,7 +164,7 @@ def adversary_of(coalition: frozenset[int]) -> Adversary:
 def spec_of(coalition: Sequence[int] | frozenset[int]) -> PartSpec:
     """Return the coalition as an adversary of a scenario."""
     nodes = sorted(set(coalition) - {SERVER})
-    named = f"node{'s' if len(nodes) > 1 else ''} {', '.join(map(str, nodes))}"
+    named = nodes_listed(nodes)
     if SERVER in coalition:
         with_nodes = {"corrupt": nodes, "label": f"Server with {named}"} if nodes else {"label": "Server"}
         return PartSpec.model_validate({"name": "curious_server", **with_nodes})

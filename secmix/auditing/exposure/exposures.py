@@ -175,8 +175,7 @@ def _judged(exposure: Exposure, need: int | None, *, costs: bool) -> tuple[Verdi
         judgement = policy.judge([exposure], need, costs=costs)
         return judgement.verdict, judgement.why
     if exposure.inconclusive:
-        open_ = ", ".join(map(str, exposure.inconclusive))
-        return "inconclusive", f"Open for node{'s' * (len(exposure.inconclusive) > 1)} {open_}."
+        return "inconclusive", f"Open for {node_names.nodes_listed(exposure.inconclusive)}."
     return None, "Every answer is proven; the policy asks for no number of colluders (min_colluders)."
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.naming import called, named
+from secmix._base.naming import called, named, nodes_listed
 from secmix.auditing.report import LeakageCurve, Picture, SigmaPoint
 from secmix.reporting.figures.svg import COLOUR, MARKERS, SERIES, STYLE, inline
 from secmix.reporting.words import number, share, size, superscript
@@ -61,8 +61,7 @@ def _draw_curves(axes: Any, curves: Sequence[LeakageCurve], limit: float | None,
             ends.setdefault(round(curve.cumulative[-1], 2), []).append(rank)
     labels = []
     for height, ranks in ends.items():
-        nodes = ", ".join(str(node) for node in sorted(curves[rank].node for rank in ranks))
-        text = named(f"node{'s' if len(ranks) > 1 else ''} {nodes}", names)
+        text = named(nodes_listed(curves[rank].node for rank in ranks), names)
         labels.append((height, shorten(text, _LABEL, placeholder="…"), SERIES[ranks[0]]))
     if limit is not None:
         axes.axhline(limit, color=COLOUR["bad"], linewidth=1.2, linestyle=":", zorder=4)
@@ -198,8 +197,7 @@ def picture_figure(picture: Picture, name: str, names: Sequence[str] = ()) -> st
 
 def picture_alt(picture: Picture, names: Sequence[str] = ()) -> str:
     """Describe the picture in words."""
-    many = len(picture.nodes) > 1
-    whose = named(f"node{'s' if many else ''} {', '.join(map(str, picture.nodes))}", names)
+    whose = named(nodes_listed(picture.nodes), names)
     first = f", the first {len(picture.true)} of them" if picture.rows > len(picture.true) else ""
     what = (
         f"crosses: what the adversary recovered ({len(picture.found)} row{'s' * (len(picture.found) > 1)})"
