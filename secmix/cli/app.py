@@ -99,7 +99,12 @@ def audit(
                 f"--recorded cannot be combined with {', '.join(given)}: one run was recorded, as it was"
             )
         out = out or Path(f"audit-{recorded.resolve().name}")
-        _audit_recorded(recorded, out, format, show_private, debug, claim, accepted)
+        with _errors_shown(debug):
+            from secmix.cli.recorded_audit import audit_and_print
+
+            listed = None if format is None else _listed(format)
+            verdict = audit_and_print(recorded, out, show_private, listed, claim, accepted)
+        raise typer.Exit(STATUS[verdict])
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)
     with _errors_shown(debug, lambda: resumable(folder)):
@@ -144,30 +149,6 @@ def _numbers(colluders: str) -> list[int]:
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _audit_recorded(
-    recording: Path,
-    folder: Path,
-    format: str | None,
-    show_private: bool,
-    debug: bool,
-    claim: Path | None,
-    accepted: Path | None,
-) -> None:
-    with _errors_shown(debug):
-        from secmix.auditing.noise.recorded_spending import read_stated
-        from secmix.cli.recorded_audit import as_lines, audited
-        from secmix.scenario.resolve import read_accepted_in_recording
-
-        formats = None if format is None else _listed(format)
-        stated = None if claim is None else read_stated(claim)
-        entries = [] if accepted is None else read_accepted_in_recording(accepted)
-        result, judged, files = audited(recording, folder, show_private, formats, stated, entries)
-        with console.printed():
-            for line in [*as_lines(result, show_private, judged), "", *map(str, files)]:
-                typer.echo(line)
-    raise typer.Exit(STATUS[judged.verdict])
 
 
 @app.command()

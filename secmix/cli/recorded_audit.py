@@ -9,12 +9,15 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from secmix._base import files
 from secmix.auditing.accepted_in_recordings import RecordedConclusion, concluded
-from secmix.auditing.noise.recorded_spending import StatedClaim
+from secmix.auditing.noise.recorded_spending import StatedClaim, read_stated
 from secmix.auditing.recorded import RecordedAudit, audit_recording
 from secmix.auditing.recorded_job import JobAudit, audit_job
-from secmix.cli import job_in_words, run_in_words
+from secmix.auditing.report import Conclusion
+from secmix.cli import console, job_in_words, run_in_words
 from secmix.errors import SecmixError
 from secmix.recording import read_recording
 from secmix.recording.nvflare.ends import is_job, read_job
@@ -22,6 +25,7 @@ from secmix.reporting.formats.recorded_report import html, markdown, with_accept
 from secmix.reporting.formats.release_html import render
 from secmix.reporting.release.of_recorded import page_with_accepted
 from secmix.scenario import AcceptedInRecordingSpec
+from secmix.scenario.resolve import read_accepted_in_recording
 
 _FORMATS, _RELEASE = ("md", "json", "html"), "release"
 
@@ -53,6 +57,27 @@ def audited(
     for place, text in contents.items():
         files.write(place, text.encode("utf-8", "replace"))
     return audit, judged, list(contents)
+
+
+def audit_and_print(
+    recording: Path,
+    out: Path,
+    show_private: bool,
+    formats: Sequence[str] | None,
+    claim: Path | None,
+    accepted: Path | None,
+) -> Conclusion:
+    """Audit the recording, write it into ``out`` and print it; return what it comes to.
+
+    ``claim`` and ``accepted`` are TOML files.
+    """
+    stated = None if claim is None else read_stated(claim)
+    entries = [] if accepted is None else read_accepted_in_recording(accepted)
+    audit, judged, written = audited(recording, out, show_private, formats, stated, entries)
+    with console.printed():
+        for line in [*as_lines(audit, show_private, judged), "", *map(str, written)]:
+            typer.echo(line)
+    return judged.verdict
 
 
 def as_lines(
