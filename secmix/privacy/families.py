@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -57,13 +58,9 @@ class NoiseFamily:
 
     def refuted_by(self, counts: ErrorCounts, delta: float, level: float) -> float:
         """Return the ε at ``delta`` of the least noisy scale that counts of errors refute; 0 where none is."""
-        first, beyond = 0, len(self.scales)  # noisier scales are refuted too
-        while first < beyond:
-            middle = (first + beyond) // 2
-            if counts.refute(self.curve(middle), level):
-                beyond = middle
-            else:
-                first = middle + 1
+        # Scales that are noisier than a refuted one are refuted too.
+        places = range(len(self.scales))
+        first = bisect_left(places, True, key=lambda place: counts.refute(self.curve(place), level))
         return float(np.append(self.epsilon_of_scales(delta), 0.0)[first])
 
     def best_test(self, false_positive: Array, miss: Array) -> tuple[tuple[float, ...], int, float]:

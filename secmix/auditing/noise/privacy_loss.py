@@ -31,6 +31,7 @@ from secmix.auditing.soundness.runner import same_bits
 from secmix.errors import SecmixError
 from secmix.privacy import gaussian_epsilon
 from secmix.privacy.ledger import Noise, Release
+from secmix.privacy.refuted_rates import largest_refuted
 from secmix.scenario import PrivacyTerms
 from secmix.transcript import Origin, Transcript
 
@@ -41,7 +42,7 @@ _CALLS = (60, 400)  # on the two data sets, fewer where a call sends much
 _MESSAGES = 100_000  # of all these calls
 _KEYS = 10**7  # numbers of draws beyond those of other calls
 _ROUNDING = 1e-9  # relative: what differs by less may be equal in real arithmetic
-_MOST = 1e6  # of an epsilon that is worked out
+_MOST, _STEP = 1e6, 1e-9  # of an epsilon that is worked out
 _LARGE = 2.0  # times a usual row: few are clipped that are weighted down
 _TRIES, _MET = 400, 8  # calls with other draws, and of these with messages of the same senders as a call before
 _FAR_APART = 50.0  # of moves over the scale of noise
@@ -266,13 +267,12 @@ def _epsilon(calls: Sequence[_Loss], tilt: _Tilt, delta: float, level: float) ->
     if _lower_mean(np.where(np.isinf(losses), weights, 0.0), 1.0, level) > delta:
         return math.inf
     finite = losses[np.isfinite(losses)]
-    low, high = 0.0, min(max(float(finite.max(initial=0.0)), 0.0), _MOST)
-    for _ in range(60):
-        middle = (low + high) / 2
-        spent = weights * -np.expm1(np.minimum(middle - losses, 0.0))
-        most = 1.0 if tilt.by == 0 else tilt.most(middle)
-        low, high = (middle, high) if _lower_mean(spent, most, level) > delta else (low, middle)
-    return low
+
+    def exceeded(epsilon: float) -> bool:
+        spent = weights * -np.expm1(np.minimum(epsilon - losses, 0.0))
+        return _lower_mean(spent, 1.0 if tilt.by == 0 else tilt.most(epsilon), level) > delta
+
+    return largest_refuted(exceeded, min(float(finite.max(initial=0.0)), _MOST), _STEP)
 
 
 def _lower_mean(values: Array, most: float, level: float) -> float:
