@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from secmix._base.checks import Array, Ints
 from secmix.auditing.counterexamples.features import Feature
 from secmix.estimators.decoders import RECOVERED, cross_fitted, linear_prediction, relative_error
-from secmix.estimators.estimate import Estimate
+from secmix.estimators.estimate import Estimate, wilson
 
 _PAIRS = 8  # lines through two runs that are tried
 _EXACT = (
@@ -37,6 +37,17 @@ class Decoded:
     error: Estimate  # error of that entry, relative to predicting its mean, or to the permitted prediction
     exact: int  # number of runs in which all entries came out to 1e-6 of their size
     runs: int  # number of runs that judged it
+
+    @property
+    def explained(self) -> tuple[float, float]:
+        """Share of the variance of that entry that the decoder explains, and its lower end."""
+        return max(0.0, 1.0 - self.error.value**2), max(0.0, 1.0 - self.error.high**2)
+
+    @property
+    def known(self) -> tuple[float, float]:
+        """What is explained, or the share of runs in which all came out, if that is more; with lower ends."""
+        value, low = self.explained
+        return max(value, self.exact / self.runs), max(low, wilson(self.exact, self.runs)[0])
 
 
 @dataclass(frozen=True)

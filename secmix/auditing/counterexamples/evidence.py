@@ -34,7 +34,7 @@ from secmix.auditing.counterexamples.features import metadata_features, number_f
 from secmix.auditing.counterexamples.instance import LEAST, InstanceCall, ProtocolInstance, steps_of, truth_of
 from secmix.auditing.counterexamples.masks.removal import MaskRemoval
 from secmix.auditing.counterexamples.masks.untraced import UntracedSeeds
-from secmix.auditing.evidence.decoding import MOST
+from secmix.auditing.evidence.decoding import MOST, of_decoder
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.proof import proof_of, traced, unproved
@@ -42,7 +42,6 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup, deep_copy
 from secmix.auditing.soundness.numbers_read import Place
 from secmix.errors import SecmixError
-from secmix.estimators.estimate import wilson
 from secmix.kernel import KnownSums
 from secmix.protocols import Defences
 from secmix.protocols.interfaces import SumTraits
@@ -158,7 +157,7 @@ def _decoded(
 def _is_violation(decoded: Decoded, case: CellContext) -> bool:
     """Check whether the decoding is a violation by itself."""
     limit = case.cell.policy.max_normalised_leakage
-    return decoded.exact >= MOST * decoded.runs or (limit is not None and _low(decoded) > limit)
+    return decoded.exact >= MOST * decoded.runs or (limit is not None and decoded.explained[1] > limit)
 
 
 def _steps(case: CellContext, m: int) -> list[float]:
@@ -185,39 +184,15 @@ def _steps(case: CellContext, m: int) -> list[float]:
     return steps
 
 
-def _low(decoded: Decoded) -> float:
-    """Compute the lower end of the explained variance of the best entry."""
-    return max(0.0, 1.0 - decoded.error.high**2)
-
-
 def _finding(decoded: Decoded, about: dict[str, Any], reasons: Sequence[str]) -> Finding:
-    value = max(0.0, 1.0 - decoded.error.value**2)
-    share, known = wilson(decoded.exact, decoded.runs)[0], decoded.exact >= MOST * decoded.runs
     if decoded.exact:
         comes_out = f"gives it to 1e-6, in {decoded.exact} of {decoded.runs} runs"
         note = f"{decoded.where} tells its input: {decoded.how} {comes_out}"
     else:
-        comes_out = f"gives {value:.0%} of its variance"
+        comes_out = f"gives {decoded.explained[0]:.0%} of its variance"
         note = f"{decoded.where} tells entry {decoded.entry} of its input: {decoded.how} {comes_out}"
-    return Finding(
-        **about,
-        evidence="counterexample",
-        view="single",
-        target="input",
-        method=decoded.error.method,
-        value=decoded.error.value,
-        unit=decoded.error.unit,
-        low=decoded.error.low,
-        high=decoded.error.high,
-        kind="upper bound",
-        status="determined" if known else "resolved",
-        normalised_leakage=max(value, decoded.exact / decoded.runs),
-        normalised_low=max(_low(decoded), share),
-        normalised_high=1.0,
-        runs=decoded.runs,
-        hits=decoded.exact,
-        notes=[note, *reasons[:1]],
-    )
+    fields = {"evidence": "counterexample", "view": "single", "target": "input", "notes": [note, *reasons[:1]]}
+    return of_decoder(about, decoded.error, decoded.known, decoded.exact, decoded.runs, **fields)
 
 
 EVIDENCE = Evidence(

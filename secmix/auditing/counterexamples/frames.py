@@ -9,6 +9,8 @@ What it assumes: Only that runs are independent. It is a lower bound: a better d
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from secmix._base.checks import Array
@@ -16,11 +18,10 @@ from secmix._base.random import stream
 from secmix.auditing.counterexamples.decode import Decoded, decode
 from secmix.auditing.counterexamples.features import Feature, metadata_features
 from secmix.auditing.counterexamples.instance import InstanceCall
-from secmix.auditing.evidence.decoding import MOST
+from secmix.auditing.evidence.decoding import of_decoder
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
-from secmix.estimators.estimate import wilson
 
 _MEMBERS = 10  # least number of runs of a group for membership in it to be a feature
 
@@ -56,31 +57,17 @@ def _of_runs(feature: Feature, values: Array) -> Feature:
 
 
 def _finding(decoded: Decoded, case: CellContext, node: int) -> Finding:
-    value, low = (max(0.0, 1.0 - error**2) for error in (decoded.error.value, decoded.error.high))
-    share = wilson(decoded.exact, decoded.runs)[0] if decoded.exact else 0.0
-    notes = (
-        [f"entry {decoded.entry} of its row follows from the metadata of the messages: {decoded.how}"]
-        if low > 0
-        else []
-    )
-    return Finding(
-        **case.about(node),
+    note = f"entry {decoded.entry} of its row follows from the metadata of the messages: {decoded.how}"
+    return of_decoder(
+        case.about(node),
+        replace(decoded.error, method=f"{decoded.error.method}; metadata differs between runs"),
+        decoded.known,
+        decoded.exact,
+        decoded.runs,
         evidence="frames",
         view="cumulative",
         target="row",
-        method=f"{decoded.error.method}; metadata differs between runs",
-        value=decoded.error.value,
-        unit=decoded.error.unit,
-        low=decoded.error.low,
-        high=decoded.error.high,
-        kind="upper bound",
-        status="determined" if decoded.exact >= MOST * decoded.runs else "resolved",
-        normalised_leakage=max(value, decoded.exact / decoded.runs),
-        normalised_low=max(low, share),
-        normalised_high=1.0,
-        runs=decoded.runs,
-        hits=decoded.exact,
-        notes=notes,
+        notes=[note] if decoded.explained[1] > 0 else [],
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing.evidence.decoding import MOST, Target, as_measured, leakage_curve, node_decoders, recovered
+from secmix.auditing.evidence.decoding import Target, as_measured, leakage_curve, node_decoders, of_decoder, recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.observe import DIFFERENCES, SumObservation
 from secmix.auditing.report import Finding
@@ -42,28 +42,11 @@ def _by_line(case: CellContext, node: int) -> list[Finding]:
 
 
 def _decoded(decoding: Decoding, view: str, target: Target, about: dict[str, Any]) -> Finding:
-    value, low, _ = decoding.explained
+    runs = len(decoding.prediction)
     note = f"recovered to 1e-6 relative in {decoding.recovered:.1%} of the runs"
-    known = decoding.recovered >= MOST
-    return Finding(
-        **about,
-        evidence="linear decoder",
-        view=view,
-        target=target.name,
-        method=decoding.error.method,
-        value=decoding.error.value,
-        unit=decoding.error.unit,
-        low=decoding.error.low,
-        high=decoding.error.high,
-        kind="upper bound",
-        status="determined" if known else "resolved",
-        normalised_leakage=value,
-        normalised_low=low,
-        normalised_high=1.0,
-        runs=len(decoding.prediction),
-        hits=round(decoding.recovered * len(decoding.prediction)),
-        notes=[note],
-    )
+    fields = {"evidence": "linear decoder", "view": view, "target": target.name, "notes": [note]}
+    hits = round(decoding.recovered * runs)
+    return of_decoder(about, decoding.error, decoding.explained[:2], hits, runs, **fields)
 
 
 def _direct(observation: SumObservation, node: int, about: dict[str, Any]) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from secmix.auditing.evidence.premises import at_least
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding, LeakageCurve
 from secmix.estimators.decoders import RECOVERED, Decoding, reconstruct
-from secmix.estimators.estimate import normalised, wilson
+from secmix.estimators.estimate import Estimate, normalised, wilson
 
 MOST = 0.5
 """Share of recovered runs from which on a node counts as revealed."""
@@ -160,6 +160,32 @@ def recovered(about: dict[str, Any], hits: int, runs: int, **fields: Any) -> Fin
         status="determined" if share >= MOST else "resolved",
         normalised_leakage=share,
         normalised_low=low,
+        normalised_high=1.0,
+        runs=runs,
+        hits=hits,
+    )
+
+
+def of_decoder(
+    about: dict[str, Any], error: Estimate, known: tuple[float, float], hits: int, runs: int, **fields: Any
+) -> Finding:
+    """Make the finding of a decoder that was judged on runs on which it was not fitted, by its ``error``.
+
+    ``known``: the share of the variance that is known, and its lower end; ``hits``: in how many of ``runs`` runs all
+    of it came out.
+    """
+    return Finding(
+        **about,
+        **fields,
+        method=error.method,
+        value=error.value,
+        unit=error.unit,
+        low=error.low,
+        high=error.high,
+        kind="upper bound",
+        status="determined" if hits >= MOST * runs else "resolved",
+        normalised_leakage=known[0],
+        normalised_low=known[1],
         normalised_high=1.0,
         runs=runs,
         hits=hits,
