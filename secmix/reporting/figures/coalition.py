@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix._base.naming import called, label
 from secmix.auditing.report import Cell, Coalitions, NodeCoalition
-from secmix.reporting.figures.network import CROWD, draw_name, spots
+from secmix.reporting.figures.network import CROWD, away, canvas, draw_name, draw_number, draw_ring, spots
 from secmix.reporting.figures.svg import COLOUR, SERIES, STYLE, inline
 
 LETTERS = "abcdef"
@@ -22,21 +22,14 @@ def coalition_figure(cell: Cell, coalitions: Coalitions, name: str) -> str:
     ``name`` must differ between figures of one page.
     """
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
     exposed = coalitions.weakest
     where = spots(cell)
-    crowded = cell.n_nodes > CROWD
-    radius = 10.0 if not crowded else max(4.0, 10.0 * (CROWD / cell.n_nodes) ** 0.5)
     coalition, group = set(exposed.coalition or ()) if exposed else set(), set(exposed.group) if exposed else set()
     if -1 in coalition and -1 not in where:
         where[-1] = np.mean(list(where.values()), axis=0)
     with rc_context(STYLE):
-        figure = Figure(figsize=(4.6, 3.9))
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set_axis_off()
-        axes.set_aspect("equal")
-        axes.margins(0.19 if not crowded else 0.06)
+        figure, axes, crowded, radius = canvas(cell, 0.19)
         for a, b in cell.edges:
             cut = {a, b} & coalition
             axes.plot(
@@ -61,29 +54,17 @@ def _draw(
 ) -> None:
     corrupt, exposed = node in coalition, node in group
     fill = _SQUARE if corrupt else _EXPOSED if exposed else COLOUR["paper"]
-    if exposed:
-        ring = (2 * radius + 7) ** 2
-        axes.scatter(*spot, s=ring, facecolor="none", edgecolor=COLOUR["bad"], linewidth=1.3, zorder=2)
-    elif node == asked:
-        axes.scatter(*spot, s=(2 * radius + 7) ** 2, facecolor="none", edgecolor=COLOUR["ink"], linewidth=1.3, zorder=2)
+    if exposed or node == asked:
+        draw_ring(axes, spot, radius, COLOUR["bad" if exposed else "ink"])
     axes.scatter(
         *spot, s=(2 * radius) ** 2, marker="s" if corrupt else "o", facecolor=fill, edgecolor=COLOUR["ink"], zorder=3
     )
-    axes.annotate(
-        "S" if node < 0 else str(node),
-        spot,
-        ha="center",
-        va="center_baseline",
-        color="#ffffff" if corrupt else "#000000" if exposed else COLOUR["ink"],
-        fontsize=max(4.0, 0.9 * radius),
-        zorder=4,
-    )
+    draw_number(axes, node, spot, radius, "#ffffff" if corrupt else "#000000" if exposed else COLOUR["ink"])
 
 
 def _draw_letters(axes: Any, spot: Any, outward: Any, marks: str, radius: float) -> None:
     """Write the letters of the guards that a node is in, on the side away from the centre."""
-    length = float(np.hypot(*outward))
-    way = outward / length if length > 1e-9 else np.array([0.0, -1.0])
+    way = away(outward)
     for k, letter in enumerate(marks):
         axes.annotate(
             letter,

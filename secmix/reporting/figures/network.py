@@ -23,18 +23,11 @@ def network_figure(cell: Cell, name: str) -> str:
     ``name`` must differ between figures of one page: it goes into the ids inside the SVG.
     """
     from matplotlib import rc_context
-    from matplotlib.figure import Figure
 
     where = spots(cell)
-    crowded = cell.n_nodes > CROWD
-    radius = 10.0 if not crowded else max(4.0, 10.0 * (CROWD / cell.n_nodes) ** 0.5)  # points
     summaries = {node.node: node for node in cell.nodes}
     with rc_context(STYLE):
-        figure = Figure(figsize=(4.6, 3.9))
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set_axis_off()
-        axes.set_aspect("equal")
-        axes.margins(0.17 if not crowded else 0.06)
+        figure, axes, crowded, radius = canvas(cell, 0.17)
         for kind, edges in lines(cell).items():
             # One path with gaps for all lines of a kind keeps the page small.
             ends = [(where[a], where[b], (np.nan, np.nan)) for a, b in sorted(edges) if {a, b} <= set(where)]
@@ -50,6 +43,43 @@ def network_figure(cell: Cell, name: str) -> str:
             if not crowded and node in summaries and not corrupt:
                 _draw_leakage(axes, spot, spot - centre, summaries[node], radius)
         return inline(figure, name, network_alt(cell))
+
+
+def canvas(cell: Cell, margin: float) -> tuple[Any, Any, bool, float]:
+    """Return an empty figure for a network, its axes, whether nodes crowd, and the radius of a node in points."""
+    from matplotlib.figure import Figure
+
+    crowded = cell.n_nodes > CROWD
+    figure = Figure(figsize=(4.6, 3.9))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    axes.margins(0.06 if crowded else margin)
+    return figure, axes, crowded, max(4.0, 10.0 * (CROWD / cell.n_nodes) ** 0.5) if crowded else 10.0
+
+
+def draw_ring(axes: Any, spot: Any, radius: float, colour: str) -> None:
+    """Draw a ring around a node."""
+    axes.scatter(*spot, s=(2 * radius + 7) ** 2, facecolor="none", edgecolor=colour, linewidth=1.3, zorder=2)
+
+
+def draw_number(axes: Any, node: int, spot: Any, radius: float, colour: str) -> None:
+    """Write the number of a node into it; S into the server."""
+    axes.annotate(
+        "S" if node < 0 else str(node),
+        spot,
+        ha="center",
+        va="center_baseline",
+        color=colour,
+        fontsize=max(4.0, 0.9 * radius),
+        zorder=4,
+    )
+
+
+def away(outward: Any) -> Any:
+    """Return the direction of a vector from the centre of the drawing; downwards at the centre."""
+    length = float(np.hypot(*outward))
+    return outward / length if length > 1e-9 else np.array([0.0, -1.0])
 
 
 def _ordered(edge: tuple[int, int]) -> tuple[int, int]:
@@ -82,8 +112,7 @@ def _draw_node(axes: Any, node: int, spot: Any, summary: NodeSummary | None, cor
     standing = "corrupt" if corrupt else summary.standing if summary else ""
     fill = "#26241f" if corrupt else COLOUR["paper"] if server else shade(summary.worst if summary else 0.0)
     if standing == "revealed":  # a second ring: the worst case is shown by shape as well as by colour
-        ring = (2 * radius + 7) ** 2
-        axes.scatter(*spot, s=ring, facecolor="none", edgecolor=COLOUR["bad"], linewidth=1.3, zorder=2)
+        draw_ring(axes, spot, radius, COLOUR["bad"])
     axes.scatter(
         *spot,
         s=(2 * radius) ** 2,
@@ -94,15 +123,7 @@ def _draw_node(axes: Any, node: int, spot: Any, summary: NodeSummary | None, cor
         linestyle=(0, (1.5, 1.5)) if standing == "inconclusive" else "-",
         zorder=3,
     )
-    axes.annotate(
-        "S" if server else str(node),
-        spot,
-        ha="center",
-        va="center_baseline",
-        color=COLOUR["ink"] if server and not corrupt else ink_on(fill),
-        fontsize=max(4.0, 0.9 * radius),
-        zorder=4,
-    )
+    draw_number(axes, node, spot, radius, COLOUR["ink"] if server and not corrupt else ink_on(fill))
 
 
 def draw_name(axes: Any, spot: Any, name: str, radius: float) -> None:
@@ -121,8 +142,7 @@ def draw_name(axes: Any, spot: Any, name: str, radius: float) -> None:
 
 def _draw_leakage(axes: Any, spot: Any, outward: Any, summary: NodeSummary, radius: float) -> None:
     """Write the leakage beside the node, away from the centre of the drawing, where there are fewest lines."""
-    length = float(np.hypot(*outward))
-    way = outward / length if length > 1e-9 else np.array([0.0, -1.0])
+    way = away(outward)
     axes.annotate(
         "?" if summary.standing == "inconclusive" or not is_share(summary) else share(summary.worst),
         spot,
