@@ -15,16 +15,18 @@ from typing import Any
 
 import tomli_w
 
+from secmix._base import plugins
 from secmix._base.files import read_regular
 from secmix.cli.network_file import read_network
-from secmix.cli.offered import with_all_sums, without_what_fails
 from secmix.data.delimited import DelimitedTable, decoded, number, read_table
 from secmix.errors import DataError, SecmixError, one_line, shown
+from secmix.scenario import Scenario, parse
 
 _NODES = 5  # of the example's network
 _SHOWN_NODES = 30
 _LINES = 50  # that show the delimiter
 _IDENTIFIERS = {"id", "index", "nr", "no", "number", "row", "key", "uuid", "patient", "patient_id", "subject"}
+_LAST = re.compile(r"(?<=\n)    \{ name = [^\n]*\n(?=\]\nadversary)")  # line of the sweep over protocols
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
@@ -66,7 +68,7 @@ def first_scenario(path: Path, csv: Path | None = None, network: Path | None = N
     if graph is not None:
         text = _with_table(text, "network", graph)
     head = "# Written by secmix init. secmix validate says whether it can be audited; secmix audit audits it.\n\n"
-    return without_what_fails(with_all_sums(head + text), path, remarks), remarks
+    return _without_what_fails(_with_all_sums(head + text), path, remarks), remarks
 
 
 def _curious(corrupt: Sequence[int], graph: DescribedFile | None) -> str:
@@ -74,6 +76,52 @@ def _curious(corrupt: Sequence[int], graph: DescribedFile | None) -> str:
     if names and not any(set('"\\') & set(names[node]) for node in corrupt):
         return f"Curious {' and '.join(one_line(names[node]) for node in corrupt)}"
     return f"Curious node{'s' * (len(corrupt) > 1)} {' and '.join(map(str, corrupt))}"
+
+
+def _with_all_sums(text: str) -> str:
+    """Return the scenario with every installed sum protocol that takes no settings, after those that it sweeps."""
+    swept = {spec["name"] for spec in parse(text).sweep["protocol"]}
+    lines = "".join(
+        f'    {{ {tomli_w.dumps({"name": name}).strip()}, label = "{name.replace("_", " ").capitalize()}" }},\n'
+        for name in plugins.available("protocols")
+        if name not in swept and _sums(name)
+    )
+    return _LAST.sub(lambda last: last[0] + lines, text)
+
+
+def _sums(name: str) -> bool:
+    try:
+        part = plugins.build("protocols", {"name": name})
+    except SecmixError:  # one package that is broken hides no other
+        return False
+    return callable(getattr(part, "average", None)) and callable(getattr(part, "draw_masks", None))
+
+
+def _without_what_fails(text: str, path: Path, remarks: list[str]) -> str:
+    """Turn protocols that cannot run on this network or these data into comments of the scenario."""
+    from secmix.auditing.engine.run_cell import try_out
+    from secmix.auditing.setup import PreparedData
+    from secmix.scenario.resolve import seen_from
+
+    scenario = parse(text, f"'{path}'")
+    cells = [seen_from(cell, path.parent) for cell in scenario.cells()]
+    ready: dict[str, PreparedData] = {}
+    left = 0
+    first: SecmixError | None = None
+    for spec in scenario.sweep["protocol"]:
+        of_protocol: Sequence[Scenario] = [cell for cell in cells if cell.protocol.name == spec["name"]]
+        try:
+            try_out(of_protocol[-1], None, prepared=ready)
+            left += 1
+        except SecmixError as error:
+            first = first or error
+            pattern = rf'^    (\{{ name = "{spec["name"]}".*)$'
+            why = one_line(str(error)).replace("\\", "/")
+            text = re.sub(pattern, rf"    # \1  {why}", text, flags=re.M)
+            remarks.append(f"left out {spec['name']}: {error}")
+    if not left and first is not None:
+        raise first
+    return text
 
 
 def data_of(csv: Path, folder: Path, nodes: int) -> DescribedFile:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from secmix.auditing.report import Cell, NodeSummary, Report
-from secmix.auditing.worse import LEAKAGE, leaks_more
+from secmix.auditing import worse
+from secmix.auditing.report import Cell, NodeSummary, Report, Robustness, Verdict
 from secmix.errors import one_line
+from secmix.reporting import robustness as robust
 from secmix.reporting import words
-from secmix.reporting.compare_robustness import Direction, robustness_changes, verdict_way
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+Direction = Literal["worse", "unclear", "better", "added", "removed"]
+Line = tuple[str, str, str, Direction]
+"""What, before, after, direction."""
 ORDER: tuple[Direction, ...] = ("worse", "unclear", "added", "removed", "better")
 
 _NAMED = 6  # lines of a network
@@ -49,7 +52,7 @@ class Change:
     name: str = ""
 
 
-def compare(a: Report, b: Report, *, tolerance: float = LEAKAGE) -> list[Change]:
+def compare(a: Report, b: Report, *, tolerance: float = worse.LEAKAGE) -> list[Change]:
     """List what changed from ``a`` to ``b``, the worst first.
 
     Parameters
@@ -148,7 +151,7 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, seed_effect: 
         before, after = _network(old, new), _network(new, old)
         changes.insert(0, Change(new.protocol, new.adversary, None, before, after, "unclear", "network"))
     if old.verdict != new.verdict:
-        way = verdict_way(old.verdict, new.verdict)
+        way = _verdict_way(old.verdict, new.verdict)
         by_chance = seed_effect.nothing_else or (
             seed_effect.other_seed and any(c.direction == "unclear" for c in changes)
         )
@@ -157,19 +160,19 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, seed_effect: 
     if old.covers != new.covers:
         before, after = (cell.covers or "in every iteration" for cell in (old, new))
         changes.append(Change(new.protocol, new.adversary, None, before, after, "unclear", "what is proved"))
-    for what, before, after, way_of_what in [*robustness_changes(old, new), *_of_claims(old, new)]:
+    for what, before, after, way_of_what in [*_robustness_changes(old, new), *_of_claims(old, new)]:
         way = "unclear" if way_of_what == "better" and seed_effect.nothing_else else way_of_what
         changes.append(Change(new.protocol, new.adversary, None, before, after, way, what))
     return changes
 
 
-def _of_claims(old: Cell, new: Cell) -> list[tuple[str, str, str, Direction]]:
+def _of_claims(old: Cell, new: Cell) -> list[Line]:
     """List what changed in the verdict on a claim of differential privacy."""
     was, now = ("" if cell.claim is None else cell.claim.verdict for cell in (old, new))
     if was == now:
         return []
     added: Direction = "added" if old.claim is None else "removed"
-    way = verdict_way(old.claim.verdict, new.claim.verdict) if old.claim and new.claim else added
+    way = _verdict_way(old.claim.verdict, new.claim.verdict) if old.claim and new.claim else added
     return [("claim", was, now, way)]
 
 
@@ -198,10 +201,10 @@ def _node_way_of(old: NodeSummary | None, new: NodeSummary | None, tolerance: fl
         return "added" if old is None else "removed"
     if "corrupt" in (old.standing, new.standing) and old.standing != new.standing:
         return "unclear"
-    if leaks_more(old, new, tolerance):
+    if worse.leaks_more(old, new, tolerance):
         return "worse"
     if old.verdict != new.verdict:
-        return verdict_way(old.verdict, new.verdict)
+        return _verdict_way(old.verdict, new.verdict)
     if old.standing != new.standing:
         return "unclear" if "inconclusive" in (old.standing, new.standing) else "better"
     return "better" if new.worst < old.worst - tolerance else None
@@ -244,3 +247,73 @@ def print_changes(changes: Sequence[Change], console: Console) -> None:
             )
             table.add_row(Text(words.clean(who)), Text(f"was {was}"), Text(f"is {now}"))
         console.print(Padding(table, (0, 0, 0, 3)))
+
+
+def _verdict_way(old: Verdict, new: Verdict) -> Direction:
+    """Decide whether one verdict is better than another."""
+    if worse.is_worse(old, new):
+        return "worse"
+    # A leak that is no longer decided is not closed.
+    return "unclear" if new == "inconclusive" else "better"
+
+
+def _robustness_changes(old: Cell, new: Cell) -> list[Line]:
+    """List the changes in verdict, breakdown, found error and damage."""
+    a, b = old.robustness, new.robustness
+    if a is None or b is None:
+        if a is None and b is None:
+            return []
+        before, after = ("" if a is None else a.verdict), ("" if b is None else b.verdict)
+        return [("robustness", before, after, "added" if a is None else "removed")]
+    lines: list[Line] = []
+    if a.verdict != b.verdict:
+        lines.append(("robustness", a.verdict, b.verdict, _verdict_way(a.verdict, b.verdict)))
+    if a.colluders != b.colluders:
+        was, now = f"{a.colluders} of {old.n_nodes}", f"{b.colluders} of {new.n_nodes}"
+        lines.append(("colluders", was, now, "unclear"))
+    return [*lines, *_breakdowns(old, a, new, b), *_errors(old, a, new, b), *_damages(a, b)]
+
+
+def _breakdowns(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line]:
+    lines: list[Line] = []
+    broke, breaks = (robust.first_unbounded(robustness) is not None for robustness in (a, b))
+    if abs(a.breakdown - b.breakdown) > 1e-9 or broke != breaks:
+        # After a breakdown, only a theorem that covers as many colluders shows an improvement.
+        way: Direction = "unclear"
+        if worse.breaks_sooner(a, b):
+            way = "worse"
+        elif broke and b.breakdown_proven > a.breakdown + 1e-9:
+            way = "better"
+        lines.append(("breakdown", robust.breaks(old, a), robust.breaks(new, b), way))
+    if abs(a.breakdown_proven - b.breakdown_proven) > 1e-9:
+        way = "better" if b.breakdown_proven > a.breakdown_proven else "worse"
+        lines.append(("proof", robust.proven(old, a), robust.proven(new, b), way))
+    return lines
+
+
+def _errors(old: Cell, a: Robustness, new: Cell, b: Robustness) -> list[Line]:
+    if old.n_nodes != new.n_nodes:
+        return []  # the same number of colluders is another fraction
+    before = {p.colluders: p for p in a.points}
+    lines: list[Line] = []
+    for point in b.points:
+        was = before.get(point.colluders)
+        if was is None or not worse.differ(was.found, point.found):
+            continue
+        rose = worse.as_number(point.found) > worse.as_number(was.found)
+        sure = point.proven is not None and point.proven <= worse.as_number(was.found)
+        way: Direction = "worse" if rose else "better" if sure else "unclear"
+        what = f"error with {point.colluders}"
+        lines.append((what, robust.error(was.found), robust.error(point.found), way))
+    return lines
+
+
+def _damages(a: Robustness, b: Robustness) -> list[Line]:
+    """Compare the worst errors of the outcome; no theorem bounds them, so that a smaller one is unclear."""
+    if not a.damages or not b.damages:
+        return []
+    was, now = (max(robustness.damages, key=lambda d: worse.as_number(d.model)).model for robustness in (a, b))
+    if not worse.differ(was, now):
+        return []
+    before, after = (f"off by {robust.error(model, robust.NO_FIT)}" for model in (was, now))
+    return [("outcome", before, after, "worse" if worse.as_number(now) > worse.as_number(was) else "unclear")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
@@ -10,7 +11,6 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.errors import SecmixError
-from secmix.transcript.objects import fields_of, is_importable, with_fields
 
 
 def as_it_passes(rows: Array) -> Array:
@@ -115,9 +115,9 @@ def _single_passed(payload: Any, kind: str, write: Write, messages: int, runs: i
             return value
     if isinstance(payload, Enum) and is_importable(type(payload)):
         return type(payload)[passed_on(payload.name, kind, write, messages, runs)]
-    fields = fields_of(payload)
+    fields = _fields_of(payload)
     if fields and not callable(payload) and is_importable(type(payload)):  # an object is sent as its fields
-        return with_fields(type(payload), passed_on(fields, kind, write, messages, runs), kind)
+        return _with_fields(type(payload), passed_on(fields, kind, write, messages, runs), kind)
     raise SecmixError(
         f"a message of kind '{kind}' is a {type(payload).__name__}; expected an array (runs, m) or (messages, runs, "
         "m), a number, text, or a mapping or tuple of these"
@@ -154,3 +154,50 @@ def _runs_of(values: Any, otherwise: int) -> int:
     arrays = (value for value in values if isinstance(value, np.ndarray) and value.ndim in (2, 3))
     first = next(arrays, None)
     return otherwise if first is None else int(first.shape[-2])
+
+
+def _fields_of(payload: Any) -> dict[str, Any]:
+    """Collect all fields of an object, in its ``__dict__`` or in slots."""
+    slots = (slot for base in type(payload).__mro__ for slot in _slots(base) if slot not in ("__dict__", "__weakref__"))
+    values = {slot: getattr(payload, slot) for slot in slots if hasattr(payload, slot)}
+    return {**values, **getattr(payload, "__dict__", {})}
+
+
+def _slots(base: type) -> tuple[str, ...]:
+    named = base.__dict__.get("__slots__", ())
+    names = (named,) if isinstance(named, str) else tuple(named)
+    return tuple(
+        f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+        for name in names
+    )
+
+
+def is_importable(kind: type) -> bool:
+    """Check whether sender and receiver both know a class: its module has it under its name.
+
+    A class that is created for a message could carry anything.
+
+    >>> is_importable(SecmixError), is_importable(type("Made", (), {"secret": 3}))
+    (True, False)
+    """
+    member: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        member = getattr(member, name, None)
+    return member is kind
+
+
+def _with_fields(kind: type, fields: Mapping[str, Any], what: str) -> Any:
+    """Build an object of the class ``kind`` with ``fields`` and nothing else.
+
+    Raises SecmixError if such an object has more than its fields, as a subclass of str or list has.
+    """
+    try:
+        built: Any = object.__new__(kind)
+        for name, value in fields.items():
+            object.__setattr__(built, name, value)
+    except (TypeError, AttributeError) as error:
+        raise SecmixError(
+            f"a message of kind '{what}' is a {kind.__name__}, which has content besides its fields; send its fields "
+            "instead"
+        ) from error
+    return built
