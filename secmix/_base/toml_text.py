@@ -91,7 +91,11 @@ def locations(text: str) -> dict[KeyPath, int]:
 
 def line_of(text: str, path: KeyPath) -> int | None:
     """Find the line of the key at ``path`` in ``text``, or of the nearest enclosing key."""
-    known = locations(text)
+    return nearest_line(locations(text), path)
+
+
+def nearest_line(known: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+    """Find the line of the key at ``path``, or of the nearest enclosing key, among ``known`` locations."""
     return next((known[path[:k]] for k in range(len(path), 0, -1) if path[:k] in known), None)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from secmix._base.toml_text import KeyPath, locations, read_text, read_toml
+from secmix._base.toml_text import KeyPath, locations, nearest_line, read_text, read_toml
 from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError, brief, shown
 from secmix.scenario.catalogue import find
 from secmix.scenario.scenario import Scenario, from_dict, parse
@@ -205,7 +205,7 @@ def lines_of_cells(scenario: Scenario, text: str) -> list[dict[str, int]]:
     """
     known = locations(text)
     tables = ("protocol", "adversary", *["claim"] * (scenario.claim is not None))
-    return [{t: line for t in tables if (line := _line(known, _at(scenario, k, t)))} for k in _choices(scenario)]
+    return [{t: line for t in tables if (line := nearest_line(known, _at(scenario, k, t)))} for k in _choices(scenario)]
 
 
 def located(error: SecmixError, scenario: Scenario, text: str, source: str) -> SecmixError:
@@ -224,7 +224,7 @@ def located(error: SecmixError, scenario: Scenario, text: str, source: str) -> S
         fallback = named or (_OF_KIND[kind] for kind in _OF_KIND if isinstance(error, kind))
         path = _at(scenario, chosen, str(next(iter(fallback), "")))
         path = (*path, "name") if (*path, "name") in known else path
-    if line := _line(known, path):
+    if line := nearest_line(known, path):
         error.args = (brief(f"'{source}', line {line}: {error}"), *error.args[1:])
     return error
 
@@ -239,7 +239,3 @@ def _at(scenario: Scenario, chosen: dict[str, int], table: str) -> KeyPath:
     if table not in scenario.sweep:
         return (table,)
     return ("sweep", table, chosen[table]) if table in chosen else ("sweep", table)
-
-
-def _line(known: dict[KeyPath, int], path: KeyPath) -> int | None:
-    return next((known[path[:k]] for k in range(len(path), 0, -1) if path[:k] in known), None)
