@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from secmix.auditing.recorded_job import JobAudit
-from secmix.auditing.recorded_job.controls import Control
-from secmix.auditing.recorded_job.rows import JobRow
+from secmix.auditing.recorded import JobAudit
+from secmix.auditing.recorded.controls import Control
+from secmix.auditing.recorded.rows import JobRow
 from secmix.cli.run_in_words import result_in_words, spending
 from secmix.reporting.formats.recorded_report import RecordedReport, Statement, statements
 from secmix.reporting.release.of_recorded import page_of_job

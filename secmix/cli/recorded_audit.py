@@ -12,10 +12,9 @@ from typing import Any
 import typer
 
 from secmix._base import files
-from secmix.auditing.accepted_in_recordings import RecordedConclusion, concluded
-from secmix.auditing.noise.recorded_spending import StatedClaim, read_stated
-from secmix.auditing.recorded import RecordedAudit, audit_recording
-from secmix.auditing.recorded_job import JobAudit, audit_job
+from secmix.auditing.recorded import JobAudit, RecordedAudit, audit_job, audit_recording
+from secmix.auditing.recorded.accepted_in_recordings import RecordedConclusion, concluded
+from secmix.auditing.recorded.recorded_spending import StatedClaim, read_stated
 from secmix.auditing.report import Conclusion
 from secmix.cli import console, job_in_words, run_in_words
 from secmix.errors import SecmixError

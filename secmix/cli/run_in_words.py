@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from secmix.auditing.noise.recorded_spending import RecordedSpending, spending_in_words
-from secmix.auditing.recorded import RecordedAudit, RecordedReading
+from secmix.auditing.recorded.recorded_run import RecordedAudit, RecordedReading
+from secmix.auditing.recorded.recorded_spending import RecordedSpending, spending_in_words
 from secmix.auditing.released.last_arrays import OPEN, LastArrays
 from secmix.reporting.formats.recorded_report import RecordedReport, Statement, statements
 from secmix.reporting.release.of_recorded import page_of_recording

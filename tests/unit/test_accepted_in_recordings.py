@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from secmix.auditing.accepted_in_recordings import concluded, faults_of
-from secmix.auditing.recorded import RecordedAudit, audit_recording
-from secmix.auditing.recorded_job import JobAudit
-from secmix.auditing.recorded_job.controls import Control
-from secmix.auditing.recorded_job.rows import JobRow
+from secmix.auditing.recorded import JobAudit, RecordedAudit, audit_recording
+from secmix.auditing.recorded.accepted_in_recordings import concluded, faults_of
+from secmix.auditing.recorded.controls import Control
+from secmix.auditing.recorded.rows import JobRow
 from secmix.auditing.released.last_arrays import LastArrays
 from secmix.cli.app import app
 from secmix.cli.recorded_audit import as_lines, audited

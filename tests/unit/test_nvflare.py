@@ -15,7 +15,7 @@ import nvflare_jobs
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from secmix.auditing.recorded_job import audit_job
+from secmix.auditing.recorded import audit_job
 from secmix.cli.job_in_words import headline
 from secmix.cli.recorded_audit import as_lines, audited
 from secmix.recording import read_recording

@@ -7,7 +7,7 @@ import logging
 import numpy as np
 import pytest
 
-from secmix.auditing.noise.recorded_spending import spent_as_configured
+from secmix.auditing.recorded.recorded_spending import spent_as_configured
 from secmix.privacy import epsilon_lower_bound
 from secmix.recording.nvflare.ends import JobRecording, Participant
 

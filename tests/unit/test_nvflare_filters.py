@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from secmix.auditing.recorded import audit_recording
-from secmix.auditing.recorded_job import audit_job
+from secmix.auditing.recorded import audit_job, audit_recording
 from secmix.cli.recorded_audit import as_lines
 from secmix.errors import DataError
 from secmix.recording import read_recording

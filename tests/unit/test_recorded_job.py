@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from secmix.auditing.recorded_job import audit_job
+from secmix.auditing.recorded import audit_job
 from secmix.cli.job_in_words import as_plain
 from secmix.cli.recorded_audit import as_lines, audited
 from secmix.errors import DataError, SecmixError

@@ -12,14 +12,14 @@ import pytest
 from noisy_protocols import NORM, SCALE, Sampled, of_rows
 from typer.testing import CliRunner
 
-from secmix.auditing.noise.recorded_spending import (
+from secmix.auditing.recorded.recorded_job import audit_job
+from secmix.auditing.recorded.recorded_spending import (
     StatedClaim,
     StatedNoise,
     read_stated,
     spending_in_words,
     spent_as_stated,
 )
-from secmix.auditing.recorded_job.audit import audit_job
 from secmix.cli.app import app
 from secmix.errors import ScenarioError
 from secmix.network import Network

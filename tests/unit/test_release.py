@@ -14,10 +14,10 @@ import pytest
 
 from secmix.auditing import decide
 from secmix.auditing.baseline import counted
-from secmix.auditing.recorded_job import JobAudit
-from secmix.auditing.recorded_job.audit import LISTENER, Learned
-from secmix.auditing.recorded_job.controls import Control
-from secmix.auditing.recorded_job.rows import JobRow
+from secmix.auditing.recorded import JobAudit
+from secmix.auditing.recorded.controls import Control
+from secmix.auditing.recorded.recorded_job import LISTENER, Learned
+from secmix.auditing.recorded.rows import JobRow
 from secmix.auditing.report import Cell, NodeClaim, NodeSummary, PrivacyClaim, Report
 from secmix.cli.job_in_words import headline
 from secmix.cli.recorded_audit import audited

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
-from secmix.auditing.accepted_in_recordings import RecordedConclusion
+from secmix.auditing.recorded.accepted_in_recordings import RecordedConclusion
 from secmix.auditing.report import Conclusion
 from secmix.reporting import words
 

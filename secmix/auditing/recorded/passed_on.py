@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.recorded import are_means, weightings
-from secmix.auditing.recorded_job.rows import JobRow, made_of, support_vectors, variables
+from secmix.auditing.recorded.recorded_run import are_means, weightings
+from secmix.auditing.recorded.rows import JobRow, made_of, support_vectors, variables
 from secmix.auditing.released.last_arrays import LastArrays, in_words, last_arrays
 from secmix.recording.nvflare.changes import STEPS, digest
 from secmix.recording.nvflare.ends import JobMessage, JobRecording

@@ -13,8 +13,8 @@ from datetime import date
 from typing import Literal
 
 from secmix.auditing import decide
-from secmix.auditing.recorded import RecordedAudit
-from secmix.auditing.recorded_job import JobAudit
+from secmix.auditing.recorded.recorded_job import JobAudit
+from secmix.auditing.recorded.recorded_run import RecordedAudit
 from secmix.auditing.report import Acceptance, Conclusion, Verdict
 from secmix.errors import brief
 from secmix.scenario import AcceptedInRecordingSpec

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spent_in_job
-from secmix.auditing.recorded_job.controls import Control, controls, counted
-from secmix.auditing.recorded_job.passed_on import averaged, passed_on, result_of_job, with_those_who_get_them
-from secmix.auditing.recorded_job.rows import JobRow, counted_alone, known_rows, moved_along, starts_without_counts
+from secmix.auditing.recorded.controls import Control, controls, counted
+from secmix.auditing.recorded.passed_on import averaged, passed_on, result_of_job, with_those_who_get_them
+from secmix.auditing.recorded.recorded_spending import RecordedSpending, StatedClaim, spent_in_job
+from secmix.auditing.recorded.rows import JobRow, counted_alone, known_rows, moved_along, starts_without_counts
 from secmix.auditing.released.last_arrays import LastArrays
 from secmix.recording.nvflare.changes import STEPS
 from secmix.recording.nvflare.ends import JobMessage, JobRecording

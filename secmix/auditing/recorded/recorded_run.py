@@ -16,7 +16,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.flat import layouts, row_in_flat
 from secmix.adversaries.reconstructions.flower import only_row
-from secmix.auditing.noise.recorded_spending import RecordedSpending, StatedClaim, spent_as_stated
+from secmix.auditing.recorded.recorded_spending import RecordedSpending, StatedClaim, spent_as_stated
 from secmix.auditing.released.last_arrays import LastArrays, in_words, last_arrays
 from secmix.recording import RecordedMessage, Recording
 from secmix.transcript import SERVER
