@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from secmix.auditing.decide import ORDER
-from secmix.auditing.report import FAULTS, Coalitions, NodeSummary, PrivacyClaim, Robustness, Verdict
+from secmix.auditing.report import FAULTS, Coalitions, NodeSummary, PrivacyClaim, Robustness, Standing, Verdict
 
 LEAKAGE = 0.01  # estimates of a share of the variance differ by as much between seeds
 _ERROR, _SMALL = 0.05, 1e-3
@@ -13,8 +13,16 @@ _ERROR, _SMALL = 0.05, 1e-3
 the same messages other random numbers move what it finds by up to 4.4 % (Krum, three of the eleven nodes of
 colluders-worst-case; trimmed mean and median by nothing, geometric median by 2.2 %, Multi-Krum by 1.7 %)."""
 _ROUNDING = 1e-9  # of fractions of the nodes
-_KNOWN = ("no more than the output itself reveals", "bounded by noise", "partly leaked", "revealed")
-"""From best to worst among what is resolved; *inconclusive* has no place on this line."""
+STANDINGS: tuple[Standing, ...] = (
+    "revealed",
+    "partly leaked",
+    "inconclusive",
+    "bounded by noise",
+    "no more than the output itself reveals",
+    "corrupt",
+)
+"""Worst first."""
+_UNLIKE = {"inconclusive", "corrupt"}  # what may be better or worse than others
 
 
 def is_worse(old: Verdict, new: Verdict) -> bool:
@@ -32,8 +40,8 @@ def leaks_more(old: NodeSummary, new: NodeSummary, tolerance: float = LEAKAGE) -
         return True
     if new.standing == "revealed":
         return old.standing != "revealed"
-    both = old.standing in _KNOWN and new.standing in _KNOWN
-    return both and _KNOWN.index(new.standing) > _KNOWN.index(old.standing)
+    alike = not {old.standing, new.standing} & _UNLIKE
+    return alike and STANDINGS.index(new.standing) < STANDINGS.index(old.standing)
 
 
 def fewer_suffice(old: Coalitions, new: Coalitions) -> bool:

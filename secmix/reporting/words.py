@@ -8,19 +8,10 @@ from typing import Any
 from secmix.auditing.decide import ORDER
 from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Cell, Finding, NodeClaim, NodeSummary, PrivacyClaim, Report, Standing
+from secmix.auditing.worse import STANDINGS
 from secmix.errors import UNSEEN
 
 VERDICTS = ORDER[::-1]
-"""Worst first."""
-
-STANDINGS: tuple[Standing, ...] = (
-    "revealed",
-    "partly leaked",
-    "inconclusive",
-    "bounded by noise",
-    "no more than the output itself reveals",
-    "corrupt",
-)
 """Worst first."""
 
 SHORT: dict[str, str] = {
