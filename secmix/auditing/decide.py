@@ -36,10 +36,10 @@ Fault = NodeSummary | Robustness | Coalitions | PrivacyClaim | Cell
 
 _OUTPUT: Standing = "no more than the output itself reveals"
 _BOUNDED: Standing = "bounded by noise"
-_MARGIN = 1e-3  # of a share of the variance: what rounding may add to the share that the output gives away
+MARGIN = 1e-3  # of a share of the variance: what rounding may add to the share that the output gives away
 _NOTHING = 1e-9  # shares below are rounding
 _CLAIM_ROUNDING = 1e-6  # of an epsilon: a privacy loss sums differences of thousands of rounded numbers
-_NEARLY = 0.99
+NEARLY = 0.99
 """Share of a node's variance; where it is known the error is a tenth of the node's spread at most. A limit on revealed
 nodes does not say whether that counts as revealed; so that limit alone does not clear it."""
 
@@ -211,7 +211,7 @@ def _unmet_premises(findings: list[Finding], premises: Premises, policy: PolicyS
                 f"a row of it comes out in {often:.2%} of the runs: set max_normalised_leakage to say how often it may"
             )
         share = max([premises.behind_masks(), *(f.normalised_low for f in findings)])
-        if share >= _NEARLY:
+        if share >= NEARLY:
             unmet.append(
                 f"with masks of this size {min(share, 0.9999):.2%} of its variance is known, as good as revealed: "
                 "set max_normalised_leakage to say how much may be"
@@ -222,7 +222,7 @@ def _unmet_premises(findings: list[Finding], premises: Premises, policy: PolicyS
 
 def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
     """Return how a node stands whose data are not known, by exact evidence and by what always accuses; and why."""
-    above = premises.output_share + _MARGIN
+    above = premises.output_share + MARGIN
     firm = _exact(findings)
     decoded = [f for f in _made_by(findings, lambda evidence: evidence.always) if f.normalised_low > above]
     known, most = (max((getattr(f, f"normalised_{end}") for f in firm), default=0.0) for end in ("low", "leakage"))
@@ -250,7 +250,7 @@ def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Stand
 
 def _is_open(findings: list[Finding], premises: Premises) -> bool:
     """Say whether more than the output may be known, whatever else is known for sure."""
-    above = premises.output_share + _MARGIN
+    above = premises.output_share + MARGIN
     return any(f.normalised_low <= above < f.normalised_leakage for f in _exact(findings) if not _bounds_encoding(f))
 
 
@@ -267,7 +267,7 @@ def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[S
         return "partly leaked", convicting[0].notes[0]
     top = max(findings, key=lambda f: (f.normalised_low, f.normalised_leakage), default=None)
     hidden, clearance = _hidden(premises), _clearance(premises)
-    if top is not None and top.normalised_low > premises.output_share + _MARGIN:
+    if top is not None and top.normalised_low > premises.output_share + MARGIN:
         share = f"at least {top.normalised_low:.1%} of its row is known ({top.percent} confidence)"
         return "partly leaked", f"{share}; the output alone gives at most {premises.output_share:.0%}"
     if not hidden and isinstance(clearance, Clearance):

@@ -23,7 +23,7 @@ from secmix.auditing.report import Cell, Outcome, Trial, Verdict
 from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import ReadyParts, SumSetup, deep_copy
 from secmix.errors import SecmixError, brief
-from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
+from secmix.estimators.exact.structure import KNOWN, LeakedSubspace, leaked_subspace
 from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
 from secmix.scenario import Scenario
 from secmix.transcript import at_most
@@ -153,11 +153,11 @@ def _statuses(model: _Model) -> dict[int, NodeStatus]:
             continue
         known = float(reading.explained(node).max())
         _, equations, behind = solved_together(bases, model.sizes, unknowns, corrupt, node, setup.possible_rows)
-        if known > 1 - 1e-6:
+        if known > KNOWN:
             statuses[node] = (_REVEALED, 1.0)
         elif equations >= behind or several:  # what reused masks give away of sums is more than a round shows
             statuses[node] = (_SOLVABLE, round(known, 6))
-        elif known > output + 1e-3:
+        elif known > output + decide.MARGIN:
             statuses[node] = (_PARTLY, round(known, 6))
         else:
             statuses[node] = (_OUTPUT, round(known, 6))

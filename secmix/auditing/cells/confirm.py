@@ -15,6 +15,7 @@ from dataclasses import replace
 from scipy.stats import t as student
 
 from secmix._base.rates import lower_limit
+from secmix.auditing import decide
 from secmix.auditing.cells.groups import gather
 from secmix.auditing.cells.node_status import given_away
 from secmix.auditing.cells.observed import again
@@ -66,7 +67,7 @@ def confirmed(case: CellContext, gathered: list[Gathered]) -> list[Gathered]:
 def _accuses_from(case: CellContext, node: int) -> float:
     """Return the share of a node's data from which on its being known is held against the protocol."""
     limit = case.cell.policy.max_normalised_leakage
-    return min(1.0 if limit is None else limit, given_away(case, node) + 1e-3)
+    return min(1.0 if limit is None else limit, given_away(case, node) + decide.MARGIN)
 
 
 def _measured_again(

@@ -15,11 +15,10 @@ from secmix.auditing.counterexamples.outside import OUTSIDE
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import proof_of, traced
 from secmix.auditing.report import Finding
+from secmix.estimators.exact.structure import KNOWN
 from secmix.kernel import KnownSums
 
 _FEW, _RUNS = 16, 60  # runs of the first test, and of the one that shows a violation
-KNOWN = 1 - 1e-6
-"""Share of a direction's variance above which it counts as known."""
 
 
 @dataclass(frozen=True)

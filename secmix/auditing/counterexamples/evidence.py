@@ -29,7 +29,7 @@ from secmix.auditing.counterexamples.affine import moduli
 from secmix.auditing.counterexamples.calls.long_use import in_long_use
 from secmix.auditing.counterexamples.ciphers.unsealed import sealed_findings
 from secmix.auditing.counterexamples.decode import Decoded, decode, from_total
-from secmix.auditing.counterexamples.direct_reading import KNOWN, DirectReading
+from secmix.auditing.counterexamples.direct_reading import DirectReading
 from secmix.auditing.counterexamples.features import metadata_features, number_features
 from secmix.auditing.counterexamples.instance import LEAST, InstanceCall, ProtocolInstance, steps_of, truth_of
 from secmix.auditing.counterexamples.masks.removal import MaskRemoval
@@ -42,6 +42,7 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup, deep_copy
 from secmix.auditing.soundness.numbers_read import Place
 from secmix.errors import SecmixError
+from secmix.estimators.exact.structure import KNOWN
 from secmix.kernel import KnownSums
 from secmix.protocols import Defences
 from secmix.protocols.interfaces import SumTraits

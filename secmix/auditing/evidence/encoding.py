@@ -15,6 +15,7 @@ from secmix.auditing.evidence.premises import is_encoded, output_share
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
+from secmix.estimators.exact.structure import KNOWN
 
 
 def _gather(case: CellContext) -> Gathered:
@@ -25,7 +26,7 @@ def _findings_about(case: CellContext, node: int) -> Finding:
     assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
     share = max(float(reading.subspace.explained(node).max()) for _, reading in case.observation.all_readings)
-    alone = share > 1 - 1e-6
+    alone = share > KNOWN
     sentence = "the adversary knows its encoding; how much that reveals of its data is undecided"
     return Finding(
         **case.about(node),

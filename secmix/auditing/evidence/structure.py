@@ -22,6 +22,7 @@ from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.exact.linear import LinearView
+from secmix.estimators.exact.structure import KNOWN
 
 _EXACT = 1e-8  # of a unit input: what rounding leaves
 _MOST, _NAMED = 40, 3  # messages that are combined, and that are named of these
@@ -43,7 +44,7 @@ def _findings_about(
     shares = [(len(iterations), float(r.subspace.explained(node).max())) for iterations, r in observation.all_readings]
     single = max(share for iterations, share in shares if iterations == 1)
     for view, share in (("single", single), ("cumulative", max(share for _, share in shares))):
-        known = share > 1 - 1e-6
+        known = share > KNOWN
         ends = (share, share)
         estimated = setup.is_unequal and not known
         if estimated:

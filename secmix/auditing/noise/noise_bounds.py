@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing import decide
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.replays.playback import NodeReplays, Playback, play_back
 from secmix.auditing.noise.replays.played_calls import title
@@ -21,8 +22,6 @@ from secmix.privacy import explained_variance_bound, releases_epsilon
 from secmix.privacy.protocol_runs import NEIGHBOURS
 from secmix.scenario import PolicySpec, PrivacyTerms, terms_of
 from secmix.scenario.claim_spec import Relation, Unit
-
-_AS_GOOD_AS_REVEALED = 0.99  # of the variance, as in auditing/decide.py
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def cleared(bound: NoiseBound, policy: PolicySpec) -> Clearance | Open:
     if policy.max_revealed_nodes is not None and unit == "row":
         return Open('max_revealed_nodes asks about nodes, of which noise that hides a row says nothing: unit = "row"')
     if limit is None and policy.max_revealed_nodes is not None:
-        limit = _AS_GOOD_AS_REVEALED
+        limit = decide.NEARLY
     if limit is not None:
         limits.append((f"the explained variance of any function of a {unit}", bound.explained, limit))
     if policy.max_epsilon is not None:

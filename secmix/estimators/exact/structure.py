@@ -22,6 +22,8 @@ from secmix.protocols import SumProtocol
 MASK_TOL = 1e-9
 # Directions of NᵀA below this are rounding error; true ones have integer-like coefficients, of order 1/F at least.
 INPUT_TOL = 1e-6
+# Share of an input from which on it counts as known: what is missing is rounding error.
+KNOWN = 1 - 1e-6
 
 MaskRange = tuple[Array, Array]
 """Orthonormal basis (F, q) of the combinations that masks reach, and the q singular values of M."""
@@ -62,7 +64,7 @@ class LeakedSubspace:
     def revealed(self) -> frozenset[int]:
         """Honest nodes of whom some iteration's input lies in the subspace."""
         own = self._shares.max(axis=0)
-        return frozenset(int(i) for i in np.flatnonzero(own > 1 - 1e-6)) - self.corrupt
+        return frozenset(int(i) for i in np.flatnonzero(own > KNOWN)) - self.corrupt
 
     def explained(self, node: int) -> Array:
         """Compute the known share of the variance of the node's input, for i.i.d. inputs: (T,), 1 where revealed."""

@@ -17,11 +17,10 @@ from secmix._base.checks import Array
 from secmix.auditing.exposure.coalitions.known_messages import HeldMessages, Recorded
 from secmix.auditing.exposure.coalitions.result import Agent
 from secmix.estimators.exact.linear import LinearView
-from secmix.estimators.exact.structure import INPUT_TOL, MASK_TOL, mask_range
+from secmix.estimators.exact.structure import INPUT_TOL, KNOWN, MASK_TOL, mask_range
 from secmix.transcript import SERVER
 
 _BAND = 30.0  # within this factor of the threshold, singular values decide instead of the pivot
-_FULL = 1 - 1e-6
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,12 @@ class CoalitionKnowledge:
     def exposed(self) -> frozenset[int]:
         """Collect the nodes with a known vector, or a known combination of their own vectors."""
         if self.columns.max(initial=0) < self.n:  # one averaging: a column is a node
-            full = np.diag(self.projector) > _FULL
+            full = np.diag(self.projector) > KNOWN
             return self.outright | frozenset(self.columns[full].tolist())
         exposed = set(self.outright)
         for node in set((self.columns % self.n).tolist()):
             own = np.flatnonzero(self.columns % self.n == node)
-            if np.linalg.eigvalsh(self.projector[np.ix_(own, own)])[-1] > _FULL:
+            if np.linalg.eigvalsh(self.projector[np.ix_(own, own)])[-1] > KNOWN:
                 exposed.add(node)
         return frozenset(exposed)
 
