@@ -30,8 +30,6 @@ class Traits:
         The breakdown point as the literature gives it; by default 0.
     tolerates : (n, f) -> count
         With so many Byzantine messages the error stays bounded, whatever they are; by default none.
-    broken_by : (n, f) -> count, or None
-        So many suffice to move the result anywhere; None where no figure is claimed.
     equivariances : frozenset
         Of "permutation" (the result does not depend on the order), "translation", "scale" (by a factor above
         0), "orthogonal" (rotations and reflections, unless there are ties: they are broken by value) and "embedding"
@@ -47,7 +45,6 @@ class Traits:
     least: Callable[[int], int] = lambda f: 2 * f + 1
     breakdown: Callable[[int, int], float] = lambda n, f: 0.0
     tolerates: Callable[[int, int], int] = lambda n, f: 0
-    broken_by: Callable[[int, int], int] | None = None
     equivariances: frozenset[Equivariance] = frozenset()
     differentiable: bool = False
     stochastic: bool = False
@@ -119,10 +116,6 @@ def _minority(n: int, f: int) -> int:
     return (n - 1) // 2
 
 
-def _half(n: int, f: int) -> int:
-    return (n + 1) // 2
-
-
 _COMMON: frozenset[Equivariance] = frozenset({"permutation", "translation", "scale", "embedding"})
 _ALL: frozenset[Equivariance] = _COMMON | {"orthogonal"}
 _BLANCHARD = "Blanchard, El Mhamdi, Guerraoui, Stainer 2017, Machine learning with adversaries"
@@ -135,52 +128,52 @@ TRAITS: dict[str, Traits] = {
     for t in (
         Traits(
             "mean", "the average; Blanchard et al. 2017 show that one Byzantine message moves it anywhere",
-            lambda f: f + 1, lambda n, f: 0.0, lambda n, f: 0, lambda n, f: 1, _ALL, differentiable=True,
+            lambda f: f + 1, lambda n, f: 0.0, lambda n, f: 0, _ALL, differentiable=True,
         ),
         Traits(
             "coordinate_median", "Yin, Chen, Ramchandran, Bartlett 2018, Byzantine-robust distributed learning",
-            _majority, lambda n, f: 0.5, _minority, _half, _COMMON, differentiable=True,
+            _majority, lambda n, f: 0.5, _minority, _COMMON, differentiable=True,
         ),
         Traits(
             "trimmed_mean", "Yin, Chen, Ramchandran, Bartlett 2018, Byzantine-robust distributed learning",
-            _majority, lambda n, f: f / n, lambda n, f: f, lambda n, f: f + 1, _COMMON, differentiable=True,
+            _majority, lambda n, f: f / n, lambda n, f: f, _COMMON, differentiable=True,
         ),
         Traits(
             "geometric_median",
             "Weiszfeld 1937; Vardi and Zhang 2000, The multivariate L1-median and associated data depth",
-            _majority, lambda n, f: 0.5, _minority, _half, _ALL, differentiable=True,
+            _majority, lambda n, f: 0.5, _minority, _ALL, differentiable=True,
         ),
         Traits(
             "krum", _BLANCHARD,
-            lambda f: 2 * f + 3, lambda n, f: (n - 3) / (2 * n), lambda n, f: f, lambda n, f: n - f - 1, _ALL,
+            lambda f: 2 * f + 3, lambda n, f: (n - 3) / (2 * n), lambda n, f: f, _ALL,
         ),
         Traits(
             "multi_krum", _BLANCHARD,
-            lambda f: 2 * f + 3, lambda n, f: (n - 3) / (2 * n), lambda n, f: f, lambda n, f: f + 1, _ALL,
+            lambda f: 2 * f + 3, lambda n, f: (n - 3) / (2 * n), lambda n, f: f, _ALL,
         ),
         Traits(
             "bulyan",
             "El Mhamdi, Guerraoui, Rouault 2018, The hidden vulnerability of distributed learning in Byzantium",
-            lambda f: 4 * f + 3, lambda n, f: (n - 3) / (4 * n), lambda n, f: f, lambda n, f: n - f - 1, _COMMON,
+            lambda f: 4 * f + 3, lambda n, f: (n - 3) / (4 * n), lambda n, f: f, _COMMON,
         ),
         Traits(
             "mda",
             "El Mhamdi, Guerraoui, Guirguis, Hoang, Rouault 2020, Genuinely distributed Byzantine machine learning",
-            _majority, lambda n, f: f / n, lambda n, f: f, lambda n, f: f + 1, _ALL,
+            _majority, lambda n, f: f / n, lambda n, f: f, _ALL,
         ),
         Traits(
             "meamed", "Xie, Koyejo, Gupta 2018, Generalized Byzantine-tolerant SGD",
-            _majority, lambda n, f: f / n, lambda n, f: f, lambda n, f: f + 1, _COMMON,
+            _majority, lambda n, f: f / n, lambda n, f: f, _COMMON,
         ),
         Traits(
             "centered_clipping",
             "Karimireddy, He, Jaggi 2021, Learning from history for Byzantine robust optimization",
-            _majority, lambda n, f: 0.5, _minority, _half, _COMMON, differentiable=True,
+            _majority, lambda n, f: 0.5, _minority, _COMMON, differentiable=True,
         ),
         Traits(
             "median_of_means",
             "Chen, Su, Xu 2017, Distributed statistical machine learning in adversarial settings",
-            _majority, lambda n, f: f / n, lambda n, f: f, None, _ALL - {"permutation"}, differentiable=True,
+            _majority, lambda n, f: f / n, lambda n, f: f, _ALL - {"permutation"}, differentiable=True,
         ),
     )
 }  # fmt: skip

@@ -91,7 +91,6 @@ def bucketing(rule: Rule, size: int = 2, rng: Seed = 0) -> Rule:
         least=lambda f: size * (inner.least(f) - 1) + 1,
         breakdown=lambda n, f: min(inner.breakdown(count(n), f) * count(n) / n, 1.0),
         tolerates=lambda n, f: inner.tolerates(count(n), f),
-        broken_by=None,
         equivariances=inner.equivariances - {"permutation"},
         stochastic=inner.stochastic or isinstance(rng, np.random.Generator),
     )
@@ -128,7 +127,6 @@ def nnm(rule: Rule) -> Rule:
         source=f"Allouah et al. 2023, Fixing by mixing; {inner.source}",
         least=lambda f: max(inner.least(f), 2 * f + 1),
         tolerates=lambda n, f: min(inner.tolerates(n, f), f),
-        broken_by=None,
         # Neighbours often have the same mean, so that a rule which selects meets ties, and breaks them by value.
         equivariances=inner.equivariances - (frozenset() if inner.differentiable else {"orthogonal"}),
         differentiable=False,
