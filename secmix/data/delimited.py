@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv as csv_module
 import io
 import json
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,6 @@ from numpy.typing import NDArray
 from secmix._base.checks import Array
 from secmix._base.files import read_regular
 from secmix.data.dataset import Dataset
-from secmix.data.wrong_fields import wrong_with
 from secmix.errors import DataError, nearest, shown
 
 Missing = Literal["refuse", "drop", "mean"]
@@ -43,6 +44,8 @@ ENCODINGS = (
     "big5",
     "euc_kr",
 )
+_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+_MARK = 'say missing = "drop", or "mean"'
 _MOST_BYTES = 2**31
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -132,7 +135,7 @@ def csv(
     for r, row in enumerate(table.rows):
         for c, j in enumerate(used):
             value = number(row[j], decimal, marks)
-            if fault := wrong_with(row[j], value, decimal, alone=len(used) == 1):
+            if fault := _wrong_with(row[j], value, decimal, alone=len(used) == 1):
                 # The value itself may be private: only its place is named.
                 out = f"leave the column out with drop = [{json.dumps(table.shown(j), ensure_ascii=False)}]"
                 raise DataError(f"row {r + 1}, {table.called(j)} of '{path}' {fault.format(out=out)}")
@@ -313,3 +316,30 @@ def _looks_like_number(field: str) -> bool:
     except ValueError:
         return False
     return field.strip().lower() not in ("nan", "inf", "infinity")
+
+
+def _wrong_with(field: str, value: float | None, decimal: str, *, alone: bool) -> str:
+    """Say why a field is no number that can be used, with ``{out}`` for how to leave its column out; "" where it is.
+
+    ``value``: as it was read: NaN where it is missing; ``decimal``: what stands before the fraction of a number;
+    ``alone``: whether the field is its row's only one, as where the delimiter is wrong.
+
+    >>> _wrong_with("1,5", None, ".", alone=False)
+    'is not a number with a decimal point; say decimal = ","'
+    """
+    if value is not None and math.isnan(value):
+        return ""
+    if decimal == "," and "." in field:
+        return (
+            'holds a point, though decimal = ","; write thousands without one, or say decimal = "." where points stand '
+            "before fractions"
+        )
+    if value is None and decimal == "." and _COMMA.fullmatch(field):
+        return 'is not a number with a decimal point; say decimal = ","'
+    if value is None and alone and (sign := next((each for each in ";\t|" if each in field), "")):
+        return f"is not a number but several fields; say delimiter = {sign!r}".replace("'", '"')
+    if value is None:
+        return f"is not a number; if it marks a missing value, list it under missing_marks and {_MARK}; else {{out}}"
+    if math.isinf(value):
+        return f"is infinite, or too large for a number; list its mark under missing_marks and {_MARK}, or {{out}}"
+    return ""

@@ -31,8 +31,8 @@ from noisy_protocols import (
 
 from secmix._base.checks import Array
 from secmix.auditing.noise.noise_bounds import NoiseBound, _bound
-from secmix.auditing.noise.replays.kept_draws import root_with_other_noise
 from secmix.auditing.noise.replays.playback import play_back
+from secmix.auditing.noise.replays.played_calls import root_with_other_noise
 from secmix.auditing.noise.replays.sampled import play_back_sampled
 from secmix.privacy import clip, gaussian, gaussian_epsilon
 from secmix.privacy.ledger import Ledger, noting

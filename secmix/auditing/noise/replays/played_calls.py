@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,10 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.random import sequence
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.noise.replays.kept_draws import root_with_other_noise
 from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.runner import ALLOWED, Call, frame_of, record_call, same_bits
 from secmix.network import Network
-from secmix.privacy.ledger import Ledger, Noise, Release, noting
+from secmix.privacy.ledger import Ledger, Noise, Release, noting, seed_of
 from secmix.scenario.claim_spec import Unit
 from secmix.transcript import SERVER, Block, Channel
 
@@ -103,6 +102,44 @@ class Player:
     def root(self, key: int) -> np.random.SeedSequence:
         """Return the seed of the generator that the protocol is given in calls of ``key``."""
         return sequence(self.seed, PURPOSE, "protocol", key)
+
+
+def root_with_other_noise(
+    releases: Iterable[Release], recorded: np.random.SeedSequence, other: np.random.SeedSequence
+) -> np.random.SeedSequence:
+    """Return the seed of a call like the ``recorded`` one, whose noise is that of the ``other`` one.
+
+    Generators are told apart by the way they were spawned: each that noise of a release came from draws as it does in
+    the other call, every other one as it did in the recorded call. A generator that draws both has all of it new.
+    """
+    own = seed_of(np.random.default_rng(recorded))[:1]
+    noisy = frozenset(tuple(release.seed[1]) for release in releases if release.seed[:1] == own)
+    return _PartlyKept(other, recorded, noisy)
+
+
+class _PartlyKept(np.random.SeedSequence):
+    """A seed that spawns like another one, and draws like a third where no noise came from it."""
+
+    def __init__(
+        self, other: np.random.SeedSequence, kept: np.random.SeedSequence, noisy: frozenset[tuple[int, ...]]
+    ) -> None:
+        # Entropy is the other's: whoever seeds a generator by it to repeat the noise has other noise.
+        super().__init__(other.entropy, spawn_key=other.spawn_key, pool_size=other.pool_size)
+        self.other, self.kept, self.noisy = other, kept, noisy
+
+    def spawn(self, n_children: int) -> list[Any]:
+        """Make seeds of the same kind."""
+        pairs = zip(self.other.spawn(n_children), self.kept.spawn(n_children), strict=True)
+        return [_PartlyKept(other, kept, self.noisy) for other, kept in pairs]
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
+        """Return the state of a generator with this seed."""
+        seed = self.other if tuple(self.spawn_key) in self.noisy else self.kept
+        return seed.generate_state(n_words, dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy like the three parts that it is made of."""
+        return (_PartlyKept, (self.other, self.kept, self.noisy))
 
 
 def failed(call: Call) -> str:
