@@ -145,7 +145,7 @@ class Number:
             if isinstance(value, int):
                 return 0
             return keyed(Number(value, None, 0, self.depends, INF, pure=False), "multiply", self, other)
-        modulus, step = (times(each, other, value) for each in (self.modulus, self.step))
+        modulus, step = times(self.modulus, other, value), times(self.step, other, value)
         out = self._linear("multiply", other, value, self.scale * other, modulus, step)
         if self.below and isinstance(value, int) and other > 0:
             out.below = (self.below - 1) * other + 1
@@ -443,6 +443,7 @@ def held(number: Number, *steps: Any) -> Number:
     return number
 
 
+@functools.lru_cache(maxsize=4096)
 def _unit(step: Any) -> Any:
     """Return the power of two that a step is a whole multiple of; the step where it is one of decimals."""
     top = step.as_integer_ratio()[0]
@@ -453,10 +454,10 @@ def _unit(step: Any) -> Any:
 def reach(number: Number) -> Any:
     """Return a size that it never exceeds, whatever its draws are; its data are as they are in this run."""
     most = min(number.span, number.below or INF)
-    if number.modulus != INF:
+    if number.modulus != INF or most != INF:
         return most
     draws = ((abs(c), now().own(v)) for v, c in number.terms.items())
-    return min(most, abs(number.value) + sum(c * draw.range * draw.step for c, draw in draws))
+    return abs(number.value) + sum(c * draw.range * draw.step for c, draw in draws)
 
 
 def combined(coefficients: Iterable[Any], numbers: Iterable[Any]) -> Any:
@@ -465,28 +466,42 @@ def combined(coefficients: Iterable[Any], numbers: Iterable[Any]) -> Any:
     kind = {type(each) for c, x in pairs for each in (c, getattr(x, "value", None))}
     if len(pairs) < 3 or kind not in ({int}, {float}) or not all(math.isfinite(c) and not x.is_zero for c, x in pairs):
         return functools.reduce(operator.add, itertools.starmap(operator.mul, zip(coefficients, numbers, strict=True)))
-    value, modulus, depends, steps, form = type(pairs[0][1].value)(), INF, 0, [], dict[int, Any]()
+    value, depends, terms, form = type(pairs[0][1].value)(), 0, 0, dict[int, Any]()
     for c, x in pairs:
-        term, factor = c * x.value, c * x.scale
-        value += term
-        steps.append(times(x.step, c, term))
-        if not modulus == x.modulus == INF:
-            modulus = common_step(modulus, times(x.modulus, c, term) or steps[-1])
-        depends |= x.depends
-        now().terms += len(x.form)
+        value += c * x.value
+        depends, terms, factor = depends | x.depends, terms + len(x.form), c * x.scale
         for v, coefficient in x.form.items() if x.modulus else ():
             form[v] = form.get(v, 0) + factor * coefficient
+    now().terms += terms
+    # Rows of shares repeat. 1 and 1.0 are equal, and not the same step.
+    laws = tuple([(x.modulus, x.step, x.below or x.span, type(x.modulus), type(x.step)) for _, x in pairs])
+    modulus, step, span, most = _law_of_sum(tuple([c for c, _ in pairs]), laws, type(value)())
     form = {v: coefficient for v, coefficient in form.items() if coefficient and modulus}
     if modulus == INF and not form:
         return value
-    pure, steps = modulus == INF and all(x.pure for _, x in pairs), [*steps, functools.reduce(common_step, steps)]
-    out = Number(value, form, modulus, depends, steps[-1], pure=pure)
-    out.span = sum(abs(c) * (x.below or x.span) for c, x in pairs)
-    known = [_unit(each) for each in steps if 0 < each < INF] if kind == {float} else []
-    # No sum on the way is larger than all numbers at their largest, nor of a finer step.
-    if known and max(reach(out), sum(abs(c) * reach(x) for c, x in pairs)) > EXACT * min(known):
-        out.pure, out.step, out.modulus = False, 0, modulus if modulus == INF else 0
+    pure = modulus == INF and all(x.pure for _, x in pairs)
+    if most != INF and most < (span if span != INF else sum(abs(c) * reach(x) for c, x in pairs)):
+        pure, step, modulus = False, 0, modulus if modulus == INF else 0
+    out = Number(value, form, modulus, depends, step, pure=pure, span=span)
     return encoded(keyed(held(out, True), "combination", *(each for pair in pairs for each in pair)))
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _law_of_sum(coefficients: Any, laws: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the modulus, the step and the size of a sum of that type, and up to which size each sum on the way is exact.
+
+    No sum on the way is larger than all numbers at their largest, nor of a finer step.
+    """
+    modulus, steps = INF, []
+    span: Any = 0
+    for c, (own, step, size, *_) in zip(coefficients, laws, strict=True):
+        span += abs(c) * size
+        steps.append(times(step, c, zero))
+        if not modulus == own == INF:
+            modulus = common_step(modulus, times(own, c, zero) or steps[-1])
+    steps.append(functools.reduce(common_step, steps))
+    known = [_unit(each) for each in steps if 0 < each < INF] if isinstance(zero, float) else []
+    return modulus, steps[-1], span, EXACT * min(known) if known else INF
 
 
 PLAIN = frozenset({int, float, Number})
@@ -509,7 +524,8 @@ def _sum_of(a: Number, b: Number) -> Form:
 def _without_multiples(number: Number, by: Any) -> Form:
     """Return the terms of a form that are not whole multiples of ``by``, whatever their variables are."""
     own = now().own
-    return {v: c for v, c in number.terms.items() if not is_multiple(abs(c * own(v).step), by)}
+    sizes = ((v, c, abs(c * own(v).step)) for v, c in number.terms.items())
+    return {v: c for v, c, size in sizes if size < by or not is_multiple(size, by)}
 
 
 _DOUBLE = np.dtype(float)
@@ -572,7 +588,9 @@ def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
     A signed word reduces where its draws may carry it beyond its ends; overflow of data is assumed away.
     """
     width = 2 ** (8 * dtype.itemsize)
-    if dtype.kind == "u" or 0 < getattr(number, "below", 0) <= width // 2:
+    if 0 < getattr(number, "below", 0) <= width // 2:
+        return number
+    if dtype.kind == "u":
         return number % width
     largest = abs(2 * (number.value if isinstance(number, Number) else number) + 1)
     if isinstance(number, Number) and number.modulus == INF:
