@@ -48,6 +48,8 @@ _OF_TRUTHS = {np.add: np.logical_or, np.multiply: np.logical_and, np.maximum: np
 _UNASKED = {"dtype": None, "where": True, "keepdims": False, "initial": np._NoValue}
 _NO_MATTER = frozenset({"order", "subok", "casting"})
 """How arrays lie in memory, and whether NumPy refuses a conversion: then the untraced call ends in an error."""
+_OF_CALLS = _NO_MATTER | {"dtype"}
+_OF_OTHERS = _OF_CALLS | {"axis", "keepdims", "initial"}
 
 
 class Followed(np.ndarray[Any, Any]):
@@ -411,7 +413,7 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
     _check(ufunc, method, inputs, kw)
     if method == "at":
         return _at(ufunc, *inputs)
-    if {*"".join(getattr(ufunc, "types", "."))} <= {*"O->"}:  # of a function in Python, which is followed itself
+    if is_of_python(ufunc):  # which is followed itself
         along = {key: each for key, each in kw.items() if key in ("axis", "keepdims", "initial")}
         numbers = getattr(ufunc, method)(*(as_words(followed(each)).reading for each in inputs), **along)
         return _written(array_of(numbers, object), out)
@@ -424,7 +426,8 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
     if dtype is not None or (method not in ("__call__", "outer") and kind.kind != "b"):
         arrays = [each.astype(kind) for each in arrays]
     else:
-        arrays = [each if name in _RING and each.kind == kind else as_words(each) for each in arrays]
+        ring = name in _RING
+        arrays = [x if x.kind.kind != "i" or (ring and x.kind == kind) else as_words(x) for x in arrays]
     each_as = kind if kind.kind in "bO" or is_narrow(kind) else None
     if name == "matmul":
         result = _product(*(each.reading for each in arrays))
@@ -482,7 +485,7 @@ def _product(a: Any, b: Any) -> Any:
 
 def _check(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> None:
     """End the proof where anything of a call is not followed."""
-    known = {"dtype", *_NO_MATTER} | ({"axis", "keepdims", "initial"} if method != "__call__" else set())
+    known = _OF_CALLS if method == "__call__" else _OF_OTHERS
     strange = [f"{key}= of" for key, each in kw.items() if key not in known and not (key == "where" and each is True)]
     if method == "reduceat" or ufunc.nout > 1 or (ufunc.signature and ufunc.__name__ != "matmul"):
         strange.append("what is not followed of")
@@ -532,21 +535,31 @@ def _reduced(ufunc: Any, x: Any, kind: Any, axis: Any = 0, keepdims: Any = False
 
 def _result_kind(ufunc: Any, method: str, inputs: Any, arrays: list[Followed], dtype: Any) -> np.dtype[Any]:
     """Return the type that NumPy gives the result."""
-    kw = {} if dtype is None else {"dtype": dtype}
     if method not in ("__call__", "outer"):
-        if arrays[0].kind.kind == "O" and dtype is None:
-            return arrays[0].kind
-        return np.asarray(getattr(ufunc, method)(np.ones(1, arrays[0].kind), **kw)).dtype
+        is_kept = arrays[0].kind.kind == "O" and dtype is None
+        return arrays[0].kind if is_kept else _kind_of(getattr(ufunc, method), (arrays[0].kind,), dtype)
     if ufunc.__name__ == "matmul":
         return np.result_type(*(each.kind for each in arrays)) if dtype is None else np.dtype(dtype)
-    examples = [
-        type(plain(each.value if isinstance(each, Number) else each))(1)
+    kinds: Any = [
+        type(plain(each.value if isinstance(each, Number) else each))
         if isinstance(each, (Number, bool, int, float)) and not isinstance(each, np.generic)
-        else np.ones(1, each.dtype if isinstance(each, np.generic) else array.kind)
+        else each.dtype if isinstance(each, np.generic) else array.kind
         for each, array in zip(inputs, arrays, strict=False)
     ]
-    examples = [int(x) if ufunc.__name__.endswith("shift") and isinstance(x, float) else x for x in examples]
-    return np.asarray(ufunc(*examples, **kw)).dtype
+    kinds = [int if ufunc.__name__.endswith("shift") and kind is float else kind for kind in kinds]
+    return _kind_of(ufunc, tuple(kinds), dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _kind_of(go: Callable[..., Any], kinds: tuple[Any, ...], dtype: Any) -> np.dtype[Any]:
+    examples = [kind(1) if isinstance(kind, type) else np.ones(1, kind) for kind in kinds]
+    return np.asarray(go(*examples, **({} if dtype is None else {"dtype": dtype}))).dtype
+
+
+@functools.lru_cache(maxsize=1024)
+def is_of_python(ufunc: Any) -> bool:
+    """Say whether a ufunc is one of a function in Python."""
+    return {*"".join(getattr(ufunc, "types", "."))} <= {*"O->"}
 
 
 @functools.cache

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, concrete, is_secret
+from secmix.kernel.arrays import Followed, concrete, is_of_python, is_secret
 from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws, OfStream
 from secmix.kernel.numbers import Number
@@ -116,7 +116,7 @@ class _Walk:
                 return object()
             return value.__name__, None if unbound else self.digest(bound, path)
         if isinstance(value, (np.ufunc, type(np.sum))):  # one of Python's function does not say what that keeps
-            return object() if set("".join(getattr(value, "types", "."))) <= set("O->") else value.__name__
+            return object() if is_of_python(value) else value.__name__
         if isinstance(value, weakref.ref):
             return self.digest(value(), path)
         if hasattr(value, "cache_info"):

@@ -328,18 +328,20 @@ def function(
     secret = [each for each in args if isinstance(each, Number)]
     if name in COMPARISONS and len(secret) == 1:
         now().compares(secret[0].value, next(each for each in args if each is not secret[0]))
-    key = _numbered((name, key if key is not None else arguments(*args)))
-    known = now().known
-    if key not in known:
-        form = secret[0].form
+    depends, form, known = functools.reduce(operator.or_, (each.depends for each in secret)), secret[0].form, now().known
+    # What has draws in it is never an encoding: which number it is may be asked for later.
+    waits = key is None and bool(depends & DRAWS)
+    key = (name, *args) if waits else _numbered((name, key if key is not None else arguments(*args)))
+    if waits or key not in known:
         pure = all(each.pure and is_same(each.form, form) for each in secret)
-        depends = functools.reduce(operator.or_, (each.depends for each in secret))
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
         if not depends & (DRAWS | depends - 1) and not _is_finite(name.split("[")[0], args):
             now().narrow(f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)")
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
         out.key, out.least = key, _least(name.split("[")[0], args)
+        if waits:
+            return out
         known[key] = encoded(out)
     return known[key]
 

@@ -242,7 +242,7 @@ def _disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[An
     if len(blocks) != len(messages):
         return f"an untraced fit sends {len(blocks)} blocks of messages, the traced one {len(messages)}"
     for block, message in zip(blocks, messages, strict=True):
-        if _frame(block) != (*message.frame[:5], message.sender, message.receiver, message.content):
+        if _frame(block, block.payload) != (*message.frame[:5], message.sender, message.receiver, message.content):
             return f"{message} is another message untraced"
         if not _alike(message.rows, block.payload, fit):
             return f"{message} has other numbers untraced"
@@ -287,16 +287,23 @@ def _other_batches(
     if any(map(_is_repeated, draws)):
         return f"two of {most} runs in one call have the same masks"
     together = call(slice(None))
-    sizes = range(1, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2)))
-    windows = (slice(begin, begin + _EVERY) for begin in range(0, most, _EVERY))  # no run is left out
-    for some in [slice(most - 1, most), *windows, *(slice(0, size) for size in sizes)]:
-        of_these = [
-            replace(block, payload=block.payload[:, some]) if block.payload.shape[1] == most else block
-            for block in together  # of another length it is the same for all runs
-        ]
-        if difference := _unlike(of_these, call(some), alike):
+    for some in _batches(most, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2))):
+        if difference := _unlike(together, call(some), alike, some, most):
             return f"{difference} is another message among {most} runs in one call than among {len(batches[0][some])}"
     return ""
+
+
+def _batches(most: int, sizes: int) -> Iterator[slice]:
+    """Yield which runs are called together: none is left out, and no size below so many.
+
+    What hangs on the size of a batch, and on a run's place in it, shows in any batch of that size, whichever runs it
+    is of. So those of all sizes lie side by side from the last run on, before the first again, and then the largest.
+    """
+    end, size = most, 0
+    while end > 0 or size < sizes - 1:
+        end, size = (end if end > 0 else most), (size + 1 if size < sizes - 1 else _EVERY)
+        yield slice(max(end - size, 0), end if size == _EVERY else max(end, size))
+        end -= size
 
 
 def _is_repeated(masks: Any) -> bool:
@@ -305,26 +312,32 @@ def _is_repeated(masks: Any) -> bool:
     return bool(masks[:1].size * bits >= 64 and len({of_run.tobytes() for of_run in masks}) < len(masks))
 
 
-def _unlike(blocks: list[Block], others: list[Block], alike: bool) -> str:
-    """Name the first block that differs from the other, by more than rounding where they are ``alike``; empty: none."""
+def _unlike(
+    blocks: list[Block], others: list[Block], alike: bool, some: slice = slice(None), most: int = 1
+) -> str:
+    """Name the first block that differs from the other, by more than rounding where they are ``alike``; empty: none.
+
+    The others are of ``some`` runs, of as many as ``most``; what is of another length is the same for all runs.
+    """
     if len(blocks) != len(others):
         return f"one of {len(blocks)} or {len(others)} blocks"
-    sizes = [float(np.abs(block.payload).max(initial=0.0)) for block in others if block.payload.dtype.kind in "iuf"]
-    for one, other in zip(blocks, others, strict=True):
-        same_kind = one.payload.dtype == other.payload.dtype and one.payload.dtype.kind in "biuf"
-        if not same_kind or _frame(one) != _frame(other):
+    payloads = [x[:, some] if x.shape[1] == most else x for x in (block.payload for block in blocks)]
+    for one, payload, other in zip(blocks, payloads, others, strict=True):
+        same_kind = payload.dtype == other.payload.dtype and payload.dtype.kind in "biuf"
+        if not same_kind or _frame(one, payload) != _frame(other, other.payload):
             return f"'{one.kind}' in round {one.round}"
     if not alike or not blocks:
         return ""
-    a, b = (np.concatenate([each.payload.ravel().astype(float) for each in some]) for some in (blocks, others))
-    near = _near(a, b, ROUNDING * max(sizes, default=0.0))
-    place = np.cumsum([block.payload.size for block in blocks]).searchsorted(near.argmin(), "right")
+    a, b = (np.concatenate([x.ravel() for x in each], dtype=float) for each in (payloads, [x.payload for x in others]))
+    sizes = [x.payload.ravel() for x in others if x.payload.dtype.kind != "b"]
+    near = _near(a, b, ROUNDING * np.fmax.reduce(abs(np.concatenate([np.zeros(1), *sizes]))))
+    place = np.cumsum([each.size for each in payloads]).searchsorted(near.argmin(), "right")
     return "" if near.all() else f"'{blocks[place].kind}' in round {blocks[place].round}"
 
 
-def _frame(block: Block) -> tuple[Any, ...]:
-    ends = (tuple(each.tolist()) for each in (block.sender, block.receiver, block.content))
-    return (block.iteration, block.round, block.kind, block.line, block.payload.shape, *ends)
+def _frame(block: Block, payload: Any) -> tuple[Any, ...]:
+    ends = map(tuple, (block.sender.tolist(), block.receiver.tolist(), block.content.tolist()))
+    return (block.iteration, block.round, block.kind, block.line, payload.shape, *ends)
 
 
 def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
