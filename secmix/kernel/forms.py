@@ -8,7 +8,7 @@ up as arrays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ Form = dict[int, Any] | Shared
 _ITSELF = {0: 1}
 EACH = 20  # terms that take as long as all else of a sum
 LONG, CHEAP = 24, 50  # terms from which on arrays are faster, and how many of these take as long as one of others
+_FEW = 1000  # terms that are listed sooner than they are sorted by what they share
 MOST_TERMS = 10**8
 """Most terms that a call may add up; more would take minutes."""
 
@@ -86,6 +87,9 @@ def is_same(a: Form, b: Form) -> bool:
 
 def variables_in(forms: Iterable[Form]) -> Any:
     """Return the variables of some combinations, (k,), in no order, and some more than once."""
+    forms = [*forms]
+    if sum(map(len, forms)) < _FEW:
+        return np.fromiter(chain.from_iterable(forms), np.int64)
     return np.concatenate([np.empty(0, np.int64), *(table.ravel() for table, _ in tables_of(forms))])
 
 

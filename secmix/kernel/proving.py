@@ -16,7 +16,7 @@ import numpy as np
 
 from secmix.kernel.algebra import Component, Row, components, components_of_tables
 from secmix.kernel.arrays import Followed, concrete, followed, is_secret, variables_of
-from secmix.kernel.forms import MOST_TERMS, packed
+from secmix.kernel.forms import MOST_TERMS, Shared, packed
 from secmix.kernel.kept import KEPT
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
@@ -437,6 +437,8 @@ def _same_terms(x: Number, y: Number, first: Fit, second: Fit) -> bool:
     """Say whether two forms are the same by variables counted within their fits."""
     apart = second.trace.ends[0] - first.trace.ends[0]
     long, other = packed(x.form), packed(y.form)
+    if isinstance(x.form, Shared) and isinstance(y.form, Shared) and (x.scale, x.form.base) == (y.scale, y.form.base):
+        return x.form.first + apart == y.form.first
     if long is not None and other is not None and x.scale == y.scale:
         same = np.array_equal(long.variables + apart, other.variables)
         return same and np.array_equal(long.coefficients, other.coefficients)
@@ -450,7 +452,8 @@ def _constant(number: Number, fit: Fit) -> Any:
         return number.value - number.scale * (long.coefficients @ fit.values[long.variables - fit.trace.ends[0]])
     if number.modulus == INF:
         return number.value - sum(c * variables[v].value for v, c in number.terms.items())
-    form = sum(Fraction(c) * Fraction(variables[v].value) for v, c in number.form.items())
+    pairs = [(c, variables[v].value) for v, c in number.form.items()]
+    form = sum(c * x if type(c) is type(x) is int else Fraction(c) * Fraction(x) for c, x in pairs)
     return Fraction(number.value) - Fraction(number.scale) * form
 
 
@@ -472,8 +475,8 @@ def not_explained(fit: Fit) -> str:
                 content = {row: variables_of(message.rows[row : row + 1]) - first}
             own, theirs = held[sender], held[receiver]
             if message.frame[3] != "held" or message.frame[2] == RESULT:
-                left = np.unique(content[row][~own[content[row]]]) + first
-                strange = [v for v in left.tolist() if not _made(v, sender, lambda v: own[v - first], fit.trace)]  # noqa: B023
+                left = {*(content[row][~own[content[row]]] + first).tolist()}
+                strange = [v for v in sorted(left) if not _made(v, sender, lambda v: own[v - first], fit.trace)]  # noqa: B023
                 if strange:
                     return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
             theirs[content[row]] = True
@@ -494,16 +497,16 @@ def _all_explained(message: Message, held: Any, fit: Fit) -> bool:
     table = message.rows.table
     if table is None or message.frame[3] == "held":
         return False
-    senders, receivers, content = map(np.array, (message.sender, message.receiver, message.content))
     used = np.zeros((len(table.values), held.shape[1]), dtype=bool)  # by row, in any run
     of_entry = table.coefficients.any(axis=1)
     for entry in range(table.values.shape[-1]):
         used[:, table.columns - fit.trace.ends[0] + entry] |= of_entry
-    pairs = np.unique(np.stack([senders, content]), axis=1)
-    if (used[pairs[1]] & ~held[pairs[0]]).any():
+    senders, content = map(list, zip(*{*zip(message.sender, message.content, strict=True)}, strict=True))
+    if (used[content] & ~held[senders]).any():
         return False
-    for row, variables in enumerate(used):
-        held[receivers[content == row]] |= variables
+    for row in {*content}:
+        to = [receiver for receiver, which in zip(message.receiver, message.content, strict=True) if which == row]
+        held[to] |= used[row]
     return True
 
 

@@ -261,9 +261,14 @@ def follow(
             fit.kept.append(digest)
             fit.counts.append(numbers)
 
+    def restore() -> None:
+        """Let numbers that vary be what they are again: a module of the user's may hold some."""
+        if len(fit.counts) < trace.call + 2 or KEPT in fit.counts[-1].values():
+            look(None)
+
     with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
         end.enter_context(uncollected())
-        end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
+        end.callback(restore)
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:

@@ -308,15 +308,18 @@ def modules_of(protocol: Any) -> set[str]:
     return modules
 
 
-def _instead(name: str, space: dict[str, Any], stands_for: dict[int, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what stands for what in a module of a protocol's."""
-    for key, value in space.items():
-        if id(value) in stands_for and not key.startswith("__"):
-            yield key, stands_for[id(value)]
-        elif str(type(value).__module__).startswith("numba.") and callable(value):
-            yield key, _not_followed(value, key)  # it would read memory
+@functools.cache
+def _is_numbas(kind: type) -> bool:
+    return str(kind.__module__).startswith("numba.")
+
+
+def _instead(name: str, space: dict[str, Any], stands_for: dict[int, Any]) -> dict[str, Any]:
+    """Return what stands for what in a module of a protocol's."""
+    others = {key: _not_followed(each, key) for key, each in space.items() if _is_numbas(type(each)) and callable(each)}
     if not name.startswith("array_api"):
-        yield from ((key, value) for key, value in _BUILTINS.items() if key not in space)
+        others |= {key: value for key, value in _BUILTINS.items() if key not in space}
+    named = {key: stands_for[id(each)] for key, each in space.items() if id(each) in stands_for and key[:2] != "__"}
+    return others | named
 
 
 @contextmanager
@@ -356,7 +359,7 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
     """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile."""
     by_id = replacements() | _ciphers()
     with _LOCK, ExitStack() as stack:
-        names = {sys.modules[name]: dict(_instead(name, vars(sys.modules[name]), by_id)) for name in modules}
+        names = {sys.modules[name]: _instead(name, vars(sys.modules[name]), by_id) for name in modules}
         # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of two functions.
         draw, get = by_id[id(os.urandom)], functools.partial(_import, frozenset(modules), by_id)
         names |= {os: {"urandom": draw}, random: {"_urandom": draw}, warnings: WARNINGS, builtins: {"__import__": get}}
