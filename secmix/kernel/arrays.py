@@ -426,8 +426,7 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
     if dtype is not None or (method not in ("__call__", "outer") and kind.kind != "b"):
         arrays = [each.astype(kind) for each in arrays]
     else:
-        ring = name in _RING
-        arrays = [x if x.kind.kind != "i" or (ring and x.kind == kind) else as_words(x) for x in arrays]
+        arrays = [x if x.kind.kind != "i" or (name in _RING and x.kind == kind) else as_words(x) for x in arrays]
     each_as = kind if kind.kind in "bO" or is_narrow(kind) else None
     if name == "matmul":
         result = _product(*(each.reading for each in arrays))
@@ -480,7 +479,7 @@ def _product(a: Any, b: Any) -> Any:
     """Multiply matrices; where the first is public each number is one combination of those of a column."""
     if not a.ndim == b.ndim == 2 or not a.size or any(isinstance(each, Number) for each in a.ravel().tolist()):
         return np.matmul(a, b)
-    return np.array([[combined(row, column) for column in b.T.tolist()] for row in a.tolist()], object)
+    return np.array([combined(a.tolist(), column) for column in b.T.tolist()], object).T
 
 
 def _check(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> None:
@@ -543,7 +542,9 @@ def _result_kind(ufunc: Any, method: str, inputs: Any, arrays: list[Followed], d
     kinds: Any = [
         type(plain(each.value if isinstance(each, Number) else each))
         if isinstance(each, (Number, bool, int, float)) and not isinstance(each, np.generic)
-        else each.dtype if isinstance(each, np.generic) else array.kind
+        else each.dtype
+        if isinstance(each, np.generic)
+        else array.kind
         for each, array in zip(inputs, arrays, strict=False)
     ]
     kinds = [int if ufunc.__name__.endswith("shift") and kind is float else kind for kind in kinds]

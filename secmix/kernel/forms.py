@@ -64,8 +64,6 @@ MOST_TERMS = 10**8
 def alone(variable: int) -> Form:
     """Return the combination that is a variable itself.
 
-    Examples
-    --------
     >>> dict(alone(3).items())
     {3: 1}
     """
@@ -75,8 +73,6 @@ def alone(variable: int) -> Form:
 def is_same(a: Form, b: Form) -> bool:
     """Say whether two combinations are the same, term by term.
 
-    Examples
-    --------
     >>> is_same(alone(3), {3: 1}), is_same(alone(3), alone(4))
     (True, False)
     """

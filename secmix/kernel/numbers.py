@@ -138,7 +138,7 @@ class Number:
         if not isinstance(other, (int, float)):
             return NotImplemented
         value = self.value * other
-        if type(other) is float and other and not self.below and self.is_real:
+        if type(other) is float and other and not self.step and not self.below and self.is_real:
             span = self.span * abs(other)
             return Number(value, self.form, INF, self.depends, 0, scale=self.scale * other, span=span)
         if other == 0:
@@ -328,20 +328,18 @@ def function(
     secret = [each for each in args if isinstance(each, Number)]
     if name in COMPARISONS and len(secret) == 1:
         now().compares(secret[0].value, next(each for each in args if each is not secret[0]))
-    depends, form, known = functools.reduce(operator.or_, (each.depends for each in secret)), secret[0].form, now().known
-    # What has draws in it is never an encoding: which number it is may be asked for later.
-    waits = key is None and bool(depends & DRAWS)
-    key = (name, *args) if waits else _numbered((name, key if key is not None else arguments(*args)))
-    if waits or key not in known:
+    depends, form = functools.reduce(operator.or_, (each.depends for each in secret)), secret[0].form
+    waits = key is None and bool(depends & DRAWS)  # no encoding: which number it is may be asked for later
+    key = None if waits else _numbered((name, key if key is not None else arguments(*args)))
+    known = {} if waits else now().known
+    if key not in known:
         pure = all(each.pure and is_same(each.form, form) for each in secret)
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
         if not depends & (DRAWS | depends - 1) and not _is_finite(name.split("[")[0], args):
             now().narrow(f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)")
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
-        out.key, out.least = key, _least(name.split("[")[0], args)
-        if waits:
-            return out
+        out.key, out.least = (name, *args) if waits else key, _least(name.split("[")[0], args)
         known[key] = encoded(out)
     return known[key]
 
@@ -462,40 +460,44 @@ def reach(number: Number) -> Any:
     return abs(number.value) + sum(c * draw.range * draw.step for c, draw in draws)
 
 
-def combined(coefficients: Iterable[Any], numbers: Iterable[Any]) -> Any:
-    """Return a sum of numbers times public coefficients: what adding them one by one makes, at once."""
-    pairs = [(c, x) for c, x in zip(coefficients, numbers, strict=True) if c != 0 or type(x) is not Number]
-    kind = {type(each) for c, x in pairs for each in (c, getattr(x, "value", None))}
-    if len(pairs) < 3 or kind not in ({int}, {float}) or not all(math.isfinite(c) and not x.is_zero for c, x in pairs):
-        return functools.reduce(operator.add, itertools.starmap(operator.mul, zip(coefficients, numbers, strict=True)))
-    value, depends, terms, form = type(pairs[0][1].value)(), 0, 0, dict[int, Any]()
-    for c, x in pairs:
-        value += c * x.value
-        depends, terms, factor = depends | x.depends, terms + len(x.form), c * x.scale
-        for v, coefficient in x.form.items() if x.modulus else ():
-            form[v] = form.get(v, 0) + factor * coefficient
-    now().terms += terms
-    # Rows of shares repeat. 1 and 1.0 are equal, and not the same step.
-    laws = tuple([(x.modulus, x.step, x.below or x.span, type(x.modulus), type(x.step)) for _, x in pairs])
-    modulus, step, span, most = _law_of_sum(tuple([c for c, _ in pairs]), laws, type(value)())
+def combined(rows: Iterable[Any], numbers: Any) -> list[Any]:
+    """Return sums of numbers times public coefficients, by row of these: what adding them one by one makes, at once."""
+    kind = {type(getattr(x, "value", None)) for x in numbers}
+    alike = numbers if len(numbers) > 2 and kind in ({int}, {float}) and not any(x.is_zero for x in numbers) else []
+    # 1 and 1.0 are equal, and not the same step.
+    laws = tuple([(x.modulus, x.step, x.below or x.span, type(x.modulus), type(x.step)) for x in alike])
+    terms = [[(v, x.scale * c) for v, c in x.form.items()] if x.modulus else [] for x in alike]
+    return [_combined(row, numbers, kind, laws, terms) for row in rows]
+
+
+def _combined(row: Any, numbers: Any, kind: set[type], laws: tuple[Any, ...], terms: list[Any]) -> Any:
+    used = [(c, x) for c, x in zip(row, numbers, strict=True) if c != 0]
+    if not laws or len(used) < 3 or {*map(type, row)} != kind or not all(map(math.isfinite, row)):
+        return functools.reduce(operator.add, map(operator.mul, row, numbers))
+    if len(used) < len(row):
+        return combined([[c for c, _ in used]], [x for _, x in used])[0]
+    value, form = functools.reduce(operator.add, [c * x.value for c, x in used]), dict[int, Any]()
+    for c, of_number in zip(row, terms, strict=True):
+        for v, coefficient in of_number:
+            form[v] = form.get(v, 0) + c * coefficient
+    now().terms += sum(map(len, terms))
+    modulus, step, span, most = _law_of_sum(tuple(row), laws, type(value)())
     form = {v: coefficient for v, coefficient in form.items() if coefficient and modulus}
     if modulus == INF and not form:
         return value
-    pure = modulus == INF and all(x.pure for _, x in pairs)
-    if most != INF and most < (span if span != INF else sum(abs(c) * reach(x) for c, x in pairs)):
+    pure = modulus == INF and all(x.pure for x in numbers)
+    # No sum on the way is larger than all numbers at their largest, nor of a finer step.
+    if most != INF and most < (span if span != INF else sum(abs(c) * reach(x) for c, x in used)):
         pure, step, modulus = False, 0, modulus if modulus == INF else 0
+    depends = functools.reduce(operator.or_, [x.depends for x in numbers])
     out = Number(value, form, modulus, depends, step, pure=pure, span=span)
-    return encoded(keyed(held(out, True), "combination", *(each for pair in pairs for each in pair)))
+    return encoded(keyed(held(out, True), "combination", *itertools.chain.from_iterable(used)))
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
 def _law_of_sum(coefficients: Any, laws: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the modulus, the step and the size of a sum of that type, and up to which size each sum on the way is exact.
-
-    No sum on the way is larger than all numbers at their largest, nor of a finer step.
-    """
-    modulus, steps = INF, []
-    span: Any = 0
+    """Return modulus, step and size of a sum of this type, and up to which size all sums on the way are exact."""
+    modulus, span, steps = INF, 0, list[Any]()
     for c, (own, step, size, *_) in zip(coefficients, laws, strict=True):
         span += abs(c) * size
         steps.append(times(step, c, zero))
@@ -526,8 +528,8 @@ def _sum_of(a: Number, b: Number) -> Form:
 def _without_multiples(number: Number, by: Any) -> Form:
     """Return the terms of a form that are not whole multiples of ``by``, whatever their variables are."""
     own = now().own
-    sizes = ((v, c, abs(c * own(v).step)) for v, c in number.terms.items())
-    return {v: c for v, c, size in sizes if size < by or not is_multiple(size, by)}
+    terms = number.terms.items()
+    return {v: c for v, c in terms if (size := abs(c * own(v).step)) < by or not is_multiple(size, by)}
 
 
 _DOUBLE = np.dtype(float)
@@ -590,10 +592,9 @@ def wrapped(number: Any, dtype: np.dtype[Any]) -> Any:
     A signed word reduces where its draws may carry it beyond its ends; overflow of data is assumed away.
     """
     width = 2 ** (8 * dtype.itemsize)
-    if 0 < getattr(number, "below", 0) <= width // 2:
-        return number
-    if dtype.kind == "u":
-        return number % width
+    is_word = 0 < getattr(number, "below", 0) <= width // 2
+    if is_word or dtype.kind == "u":
+        return number if is_word else number % width
     largest = abs(2 * (number.value if isinstance(number, Number) else number) + 1)
     if isinstance(number, Number) and number.modulus == INF:
         draws = [(c, now().own(v)) for v, c in number.terms.items()]

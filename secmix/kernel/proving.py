@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -312,12 +312,10 @@ def _is_repeated(masks: Any) -> bool:
     return bool(masks[:1].size * bits >= 64 and len({of_run.tobytes() for of_run in masks}) < len(masks))
 
 
-def _unlike(
-    blocks: list[Block], others: list[Block], alike: bool, some: slice = slice(None), most: int = 1
-) -> str:
+def _unlike(blocks: list[Block], others: list[Block], alike: bool, some: slice = slice(None), most: int = 1) -> str:
     """Name the first block that differs from the other, by more than rounding where they are ``alike``; empty: none.
 
-    The others are of ``some`` runs, of as many as ``most``; what is of another length is the same for all runs.
+    The others are of ``some`` of ``most`` runs; what is of another length is the same for all runs.
     """
     if len(blocks) != len(others):
         return f"one of {len(blocks)} or {len(others)} blocks"

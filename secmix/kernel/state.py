@@ -286,8 +286,6 @@ def _nodes(text: tuple[str, ...]) -> tuple[Any, ...]:
 def common_step(a: Any, b: Any) -> Any:
     """Return the largest number that divides both, as far as is known; infinity is that of zero, 0 is none.
 
-    Examples
-    --------
     >>> common_step(6, 4), common_step(0.25, 1.0), common_step(INF, 3), common_step(0, 3)
     (2, 0.25, 3, 0)
     """

@@ -261,14 +261,10 @@ def follow(
             fit.kept.append(digest)
             fit.counts.append(numbers)
 
-    def restore() -> None:
-        """Let numbers that vary be what they are again: a module of the user's may hold some."""
-        if len(fit.counts) < trace.call + 2 or KEPT in fit.counts[-1].values():
-            look(None)
-
     with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
         end.enter_context(uncollected())
-        end.callback(restore)
+        # Numbers that vary are what they are again: a module of the user's may hold some.
+        end.callback(lambda: (len(fit.counts) < trace.call + 2 or KEPT in fit.counts[-1].values()) and look(None))
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:

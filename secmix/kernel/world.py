@@ -40,6 +40,7 @@ from secmix.kernel.state import is_protocol, now, tracing
 from secmix.kernel.streams import SecretBytes, from_bytes, number_drawn, system_bytes, system_number, words_of
 
 _LOCK = threading.RLock()
+_is_numbas = functools.cache(lambda kind: str(kind.__module__).startswith("numba."))
 _IMPORT = builtins.__import__
 _SYSTEM_BYTES = noted(os.urandom, SYSTEM)
 _MAKERS = {"zeros": 0, "empty": None, "ones": 1}
@@ -306,11 +307,6 @@ def modules_of(protocol: Any) -> set[str]:
             if isinstance(used, str) and used not in modules:
                 waiting.add(used)
     return modules
-
-
-@functools.cache
-def _is_numbas(kind: type) -> bool:
-    return str(kind.__module__).startswith("numba.")
 
 
 def _instead(name: str, space: dict[str, Any], stands_for: dict[int, Any]) -> dict[str, Any]:
