@@ -311,7 +311,7 @@ def secrets_in(value: Any) -> Iterator[Number]:
 
 def variables_of(rows: Followed) -> Any:
     """Return the variables that these are made of, (k,), some more than once."""
-    return variables_in(each.form for each in secrets_in(rows)) if rows.table is None else rows.table.variables()
+    return variables_in([each.form for each in secrets_in(rows)]) if rows.table is None else rows.table.variables()
 
 
 def is_secret(value: Any) -> bool:

@@ -7,7 +7,7 @@ up as arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import Any
 
@@ -56,7 +56,6 @@ Form = dict[int, Any] | Shared
 _ITSELF = {0: 1}
 EACH = 20  # terms that take as long as all else of a sum
 LONG, CHEAP = 24, 50  # terms from which on arrays are faster, and how many of these take as long as one of others
-_FEW = 1000  # terms that are listed sooner than they are sorted by what they share
 MOST_TERMS = 10**8
 """Most terms that a call may add up; more would take minutes."""
 
@@ -81,10 +80,9 @@ def is_same(a: Form, b: Form) -> bool:
     return a is b or (len(a) == len(b) and dict(a.items()) == dict(b.items()))
 
 
-def variables_in(forms: Iterable[Form]) -> Any:
+def variables_in(forms: Sequence[Form]) -> Any:
     """Return the variables of some combinations, (k,), in no order, and some more than once."""
-    forms = [*forms]
-    if sum(map(len, forms)) < _FEW:
+    if sum(map(len, forms)) < 1000:  # which are listed sooner than sorted by what they share
         return np.fromiter(chain.from_iterable(forms), np.int64)
     return np.concatenate([np.empty(0, np.int64), *(table.ravel() for table, _ in tables_of(forms))])
 

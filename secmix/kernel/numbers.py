@@ -489,8 +489,8 @@ def _combined(row: Any, numbers: Any, kind: set[type], laws: tuple[Any, ...], te
     # No sum on the way is larger than all numbers at their largest, nor of a finer step.
     if most != INF and most < (span if span != INF else sum(abs(c) * reach(x) for c, x in used)):
         pure, step, modulus = False, 0, modulus if modulus == INF else 0
-    depends = functools.reduce(operator.or_, [x.depends for x in numbers])
-    out = Number(value, form, modulus, depends, step, pure=pure, span=span)
+    out = Number(value, form, modulus, functools.reduce(operator.or_, [x.depends for x in numbers]), step, pure=pure)
+    out.span = span
     return encoded(keyed(held(out, True), "combination", *itertools.chain.from_iterable(used)))
 
 
@@ -528,8 +528,7 @@ def _sum_of(a: Number, b: Number) -> Form:
 def _without_multiples(number: Number, by: Any) -> Form:
     """Return the terms of a form that are not whole multiples of ``by``, whatever their variables are."""
     own = now().own
-    terms = number.terms.items()
-    return {v: c for v, c in terms if (size := abs(c * own(v).step)) < by or not is_multiple(size, by)}
+    return {v: c for v, c in number.terms.items() if (s := abs(c * own(v).step)) < by or not is_multiple(s, by)}
 
 
 _DOUBLE = np.dtype(float)

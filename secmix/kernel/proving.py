@@ -112,8 +112,7 @@ def prove(
         covers += [KEPT] * any(each.kept[0] != fit.kept[0] for each in fits[2:])
     covers += [KEPT] * any(not iterations and len(each.kept) > _CALLS and each.kept[2] != each.kept[3] for each in fits)
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
-        each.kept.clear()
-        each.counts.clear()
+        each.kept, each.counts = [], []
     assumes = _assumptions(fit, guards)
     tables = _tables([] if open_ else fits)
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
@@ -218,9 +217,8 @@ def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any
 
     Whole numbers are compared bit for bit, floats up to the order in which sums are taken.
     """
-    protocol = copied(protocol)
     with drawn_again(modules_of(protocol) if fit.trace.system_seeds else set()):
-        return _disagreement(protocol, network, fit, inputs, seed)
+        return _disagreement(copied(protocol), network, fit, inputs, seed)
 
 
 def _disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], seed: int) -> str:
@@ -272,8 +270,7 @@ def _other_batches(
     protocol: Any, network: Network, iterations: Sequence[int], inputs: Any, seed: int, messages: int, alike: bool
 ) -> str:
     most = min(_MOST_RUNS, max(_NUMBERS // max(messages * inputs[0].shape[2], 1), 2))
-    factors = (1 + np.arange(most) / most)[:, None, None]
-    batches = [np.repeat(each, most, axis=0) * factors for each in inputs]
+    batches = [each * (1 + np.arange(most) / most)[:, None, None] for each in inputs]
     draws = [
         copied(protocol).draw_masks(most, each.shape[2], network, np.random.default_rng([seed, 9])) for each in inputs
     ]
@@ -296,8 +293,8 @@ def _other_batches(
 def _batches(most: int, sizes: int) -> Iterator[slice]:
     """Yield which runs are called together: none is left out, and no size below so many.
 
-    What hangs on the size of a batch, and on a run's place in it, shows in any batch of that size, whichever runs it
-    is of. So those of all sizes lie side by side from the last run on, before the first again, and then the largest.
+    What hangs on the size of a batch, and on the place in it, shows whichever runs it is of: so batches of all sizes
+    lie side by side, from the last run on and once more where they do not fit, and then come the largest.
     """
     end, size = most, 0
     while end > 0 or size < sizes - 1:
@@ -313,12 +310,10 @@ def _is_repeated(masks: Any) -> bool:
 
 
 def _unlike(blocks: list[Block], others: list[Block], alike: bool, some: slice = slice(None), most: int = 1) -> str:
-    """Name the first block that differs from the other, by more than rounding where they are ``alike``; empty: none.
-
-    The others are of ``some`` of ``most`` runs; what is of another length is the same for all runs.
-    """
+    """Name the first block that differs from the other, by more than rounding where they are ``alike``; empty: none."""
     if len(blocks) != len(others):
         return f"one of {len(blocks)} or {len(others)} blocks"
+    # Of another length than ``most`` it is the same for all runs, of which the others are ``some``.
     payloads = [x[:, some] if x.shape[1] == most else x for x in (block.payload for block in blocks)]
     for one, payload, other in zip(blocks, payloads, others, strict=True):
         same_kind = payload.dtype == other.payload.dtype and payload.dtype.kind in "biuf"
@@ -350,7 +345,7 @@ def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
         return False
     if plain.dtype.kind in "biu":
         return bool((traced == plain).all())
-    return _close(traced.astype(float), plain, ROUNDING * largest)
+    return bool(_near(traced.astype(float), plain, ROUNDING * largest).all())
 
 
 def _largest_within(number: Any, fit: Fit) -> float:
@@ -367,12 +362,8 @@ def _largest_in(table: Table, fit: Fit) -> Any:
     return np.array(largest).reshape(*table.depends.shape, 1)
 
 
-def _close(a: Any, b: Any, allowed: Any) -> bool:
-    """Say whether numbers differ by rounding; infinities are alike where they are equal, as are NaNs."""
-    return bool(_near(a, b, allowed).all())
-
-
 def _near(a: Any, b: Any, allowed: Any) -> Any:
+    """Say which numbers differ by rounding; infinities are alike where they are equal, as are NaNs."""
     with np.errstate(all="ignore"):
         near = np.abs(a - b) <= np.where(np.isfinite(allowed) & np.isfinite(b), allowed + ROUNDING * np.abs(b), 0.0)
     return near | (a == b) | (np.isnan(a) & np.isnan(b))
@@ -417,18 +408,16 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
     if not (isinstance(x, Number) and isinstance(y, Number)):
         same = not isinstance(x, Number) and not isinstance(y, Number)
         largest = max(first.largest, second.largest)
-        return same and _close(np.array(float(x)), np.array(float(y)), ROUNDING * largest)
+        return same and bool(_near(np.array(float(x)), np.array(float(y)), ROUNDING * largest))
     if (x.modulus, x.depends, x.pure) != (y.modulus, y.depends, y.pure) or not _same_terms(x, y, first, second):
         return False
     if x.modulus == 0:
         return True
-    off, largest = _constant(x, first) - _constant(y, second), 0.0
+    off = _constant(x, first) - _constant(y, second)
     if x.modulus != INF:
         off -= round(off / Fraction(x.modulus)) * Fraction(x.modulus)
-    else:
-        largest = max(abs(x.value), abs(y.value))  # in its own units, which may be others than those of masks
-    largest = max(1e3 * _largest_within(x, first), 1e3 * _largest_within(y, second), largest)
-    return bool(abs(off) <= ROUNDING * largest)
+    own = max(abs(x.value), abs(y.value)) if x.modulus == INF else 0.0  # its units may be others than those of masks
+    return bool(abs(off) <= ROUNDING * max(1e3 * _largest_within(x, first), 1e3 * _largest_within(y, second), own))
 
 
 def _same_terms(x: Number, y: Number, first: Fit, second: Fit) -> bool:

@@ -186,8 +186,9 @@ class _Channel(Channel):
     def _note(self, round: Any, sender: Any, receiver: Any, kind: str, rows: Any, line: str, content: Any) -> None:
         if now().answering:
             raise LeftTrace(f"'{kind}' is sent after a guard has found an error")
-        ends = (np.atleast_1d(np.asarray(public(each, "an end of a message"), np.intp)) for each in (sender, receiver))
-        senders, receivers = (each.tolist() for each in np.broadcast_arrays(*ends))
+        ends = [np.atleast_1d(np.asarray(public(each, "an end of a message"), np.intp)) for each in (sender, receiver)]
+        ends = ends if ends[0].shape == ends[1].shape else [*np.broadcast_arrays(*ends)]
+        senders, receivers = (each.tolist() for each in ends)
         which = range(len(senders)) if content is None else np.asarray(public(content, "content"), np.intp).tolist()
         if line == "held" and senders != receivers:
             raise SecmixError(f"'{kind}' is given to hold(), but its sender and receiver differ; use send() instead")
@@ -229,6 +230,18 @@ class _Channel(Channel):
         return arrived
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Have no garbage collected meanwhile: Python would walk through all numbers again and again."""
+    restore = gc.enable if gc.isenabled() else gc.disable
+    gc.disable()
+    try:
+        yield
+    finally:
+        restore()
+
+
+@uncollected()
 def follow(
     protocol: Any,
     network: Network,
@@ -251,20 +264,18 @@ def follow(
     # What other traces add up is foreseen from one with masks that are handed over.
     most = INF if masks_seed is None else MOST_TERMS * len(inputs)
     trace = Trace(flip=flip, script=script, in_order=bool(iterations), most_terms=most)
-    fit = Fit(trace, network.n, iterations=iterations)
-    protocol = copied(protocol)
+    fit, protocol = Fit(trace, network.n, iterations=iterations), copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
 
     def look(varying: frozenset[str] | None) -> None:
-        digest, numbers = kept(protocol, network, channel.__dict__, modules, varying)
+        if varying is not None or len(fit.counts) < trace.call + 2 or KEPT in fit.counts[-1].values():
+            digest, numbers = kept(protocol, network, channel.__dict__, modules, varying)
         if varying is not None:
             fit.kept.append(digest)
             fit.counts.append(numbers)
 
     with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
-        end.enter_context(uncollected())
-        # Numbers that vary are what they are again: a module of the user's may hold some.
-        end.callback(lambda: (len(fit.counts) < trace.call + 2 or KEPT in fit.counts[-1].values()) and look(None))
+        end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:
@@ -284,22 +295,10 @@ def follow(
                     look(varying)
                 break
     fit.encoded, fit.formulas = encodings(trace, fit.made_of(fit.messages))
-    trace.known.clear()
-    trace.keys.clear()
+    trace.known, trace.keys = {}, {}
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Have no garbage collected meanwhile: Python would walk through all numbers again and again."""
-    restore = gc.enable if gc.isenabled() else gc.disable
-    gc.disable()
-    try:
-        yield
-    finally:
-        restore()
 
 
 def _draws(*seed: int) -> Draws:
@@ -307,8 +306,7 @@ def _draws(*seed: int) -> Draws:
 
 
 def _follow_call(protocol: Any, network: Network, private: Followed, rng: Any, masks: Any, channel: _Channel) -> None:
-    before = private.copy().reading.ravel().tolist()
-    table = private.table
+    before, table = private.copy().reading.ravel().tolist(), private.table
     result, _ = _traced_call(protocol, private, network, rng, masks, channel)
     if now().answering:
         raise LeftTrace("the error that is raised is caught")

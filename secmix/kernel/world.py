@@ -40,7 +40,7 @@ from secmix.kernel.state import is_protocol, now, tracing
 from secmix.kernel.streams import SecretBytes, from_bytes, number_drawn, system_bytes, system_number, words_of
 
 _LOCK = threading.RLock()
-_is_numbas = functools.cache(lambda kind: str(kind.__module__).startswith("numba."))
+_is_numbas: Any = functools.cache(lambda kind: str(kind.__module__).startswith("numba."))
 _IMPORT = builtins.__import__
 _SYSTEM_BYTES = noted(os.urandom, SYSTEM)
 _MAKERS = {"zeros": 0, "empty": None, "ones": 1}

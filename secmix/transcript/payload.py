@@ -12,6 +12,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.errors import SecmixError
 
+_DOUBLE = np.dtype(float)
+
 
 def as_it_passes(rows: Array) -> Array:
     """Copy ``rows`` with their numbers only, as a line carries them.
@@ -24,6 +26,8 @@ def as_it_passes(rows: Array) -> Array:
     >>> as_it_passes(np.zeros((1, 2, 3), np.dtype(float, metadata={"of": "node 0"}), order="F")).flags.c_contiguous
     True
     """
+    if rows.dtype is _DOUBLE and type(rows) is np.ndarray:  # the usual case
+        return rows.copy()
     if rows.dtype.kind not in "biufc":
         return np.array(rows, order="C")
     extended = rows.dtype.char in "gG"

@@ -8,6 +8,7 @@ the other shares are combinations with small integer coefficients.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import comb, prod
 
 import numpy as np
@@ -19,6 +20,7 @@ _AT_ONCE = 32  # terms whose sum is divided in one go
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # decide every number below 2^64 (Sorenson, Webster 2017)
 
 
+@lru_cache(maxsize=64)
 def prime_below(bits: int) -> int:
     """Find the largest prime below 2^bits.
 
