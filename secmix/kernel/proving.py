@@ -319,7 +319,7 @@ def _unlike(blocks: list[Block], others: list[Block], alike: bool, some: slice =
         same_kind = payload.dtype == other.payload.dtype and payload.dtype.kind in "biuf"
         if not same_kind or _frame(one, payload) != _frame(other, other.payload):
             return f"'{one.kind}' in round {one.round}"
-    if not alike or not blocks:
+    if not alike or all((x == other.payload).all() for x, other in zip(payloads, others, strict=True)):
         return ""
     a, b = (np.concatenate([x.ravel() for x in each], dtype=float) for each in (payloads, [x.payload for x in others]))
     sizes = [x.payload.ravel() for x in others if x.payload.dtype.kind != "b"]
