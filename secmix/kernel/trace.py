@@ -187,8 +187,9 @@ class _Channel(Channel):
         if now().answering:
             raise LeftTrace(f"'{kind}' is sent after a guard has found an error")
         ends = [np.atleast_1d(np.asarray(public(each, "an end of a message"), np.intp)) for each in (sender, receiver)]
-        ends = ends if ends[0].shape == ends[1].shape else [*np.broadcast_arrays(*ends)]
-        senders, receivers = (each.tolist() for each in ends)
+        senders, receivers = (
+            x.tolist() for x in (ends if ends[0].shape == ends[1].shape else np.broadcast_arrays(*ends))
+        )
         which = range(len(senders)) if content is None else np.asarray(public(content, "content"), np.intp).tolist()
         if line == "held" and senders != receivers:
             raise SecmixError(f"'{kind}' is given to hold(), but its sender and receiver differ; use send() instead")
@@ -230,18 +231,6 @@ class _Channel(Channel):
         return arrived
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Have no garbage collected meanwhile: Python would walk through all numbers again and again."""
-    restore = gc.enable if gc.isenabled() else gc.disable
-    gc.disable()
-    try:
-        yield
-    finally:
-        restore()
-
-
-@uncollected()
 def follow(
     protocol: Any,
     network: Network,
@@ -275,6 +264,7 @@ def follow(
             fit.counts.append(numbers)
 
     with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
+        end.enter_context(uncollected())
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
         for trace.call, given in enumerate(inputs):
@@ -299,6 +289,17 @@ def follow(
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Have no garbage collected meanwhile: Python would walk through all numbers again and again."""
+    restore = gc.enable if gc.isenabled() else gc.disable
+    gc.disable()
+    try:
+        yield
+    finally:
+        restore()
 
 
 def _draws(*seed: int) -> Draws:
