@@ -35,6 +35,8 @@ _PURE = frozenset(
 
 OfIteration = Callable[[Any], Any]
 """What a public number is in an iteration, by its number or an array of these."""
+ITSELF: OfIteration = operator.pos
+"""What the iteration is in an iteration."""
 
 
 class Coin:

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from secmix.kernel.arrays import Followed, array_of, as_words, concrete, is_secret, values
-from secmix.kernel.coins import Public
+from secmix.kernel.coins import ITSELF, Public
 from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, here, now
@@ -203,8 +203,11 @@ def bytes_of_words(array: Followed) -> Any:
 
 
 def is_iteration(number: Any) -> bool:
-    """Say whether a public number is the iteration itself: it is never the same in two calls."""
-    return isinstance(number, Public) and number.name == "the iteration" and number.base is number and not number.coin
+    """Say whether a public number is the iteration itself: it is never the same in two calls.
+
+    What was made of it may be: a half of it, its last byte, the smaller of it and another.
+    """
+    return isinstance(number, Public) and number.of is ITSELF
 
 
 def residue(number: Number) -> Piece | None:

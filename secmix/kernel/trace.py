@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import gc
-import operator
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,7 +31,7 @@ from secmix.kernel.arrays import (
     secrets_in,
     variables_of,
 )
-from secmix.kernel.coins import Public
+from secmix.kernel.coins import ITSELF, Public
 from secmix.kernel.draws import Draws
 from secmix.kernel.forms import MOST_TERMS, alone
 from secmix.kernel.kept import KEPT, kept
@@ -274,7 +273,7 @@ def follow(
                 if (masks_seed is not None or reuses) and not (reuses and masks is not None):
                     draws = _draws(seed if masks_seed is None else masks_seed, trace.call, 9)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-                any_at_all = Public(trace.call, "the iteration", of=operator.pos)
+                any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
                 _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel)
                 look(varying)
