@@ -24,6 +24,7 @@ from .honest.bare import sometimes, words, written
 from .honest.fresh import clock, kept, lots, memory, numbers, process, stops, taken, workers
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
+from .honest.practice import batches, elsewhere, guards, kinds, noise, rounds
 from .honest.seeds import ciphers, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
 from .right import ciphers as right_ciphers
@@ -82,6 +83,12 @@ _HONEST = (
     short,
     shares,
     ciphers,
+    rounds,
+    guards,
+    batches,
+    elsewhere,
+    noise,
+    kinds,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]

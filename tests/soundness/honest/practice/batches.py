@@ -1,0 +1,86 @@
+"""Masks of many runs: drawn block by block, to save memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries import CuriousServer, Eavesdropper
+from secmix.network import Network
+
+from ...bases import Pairwise
+from ...case import Case, N, each
+
+BLOCK = 16
+EDGES = Network.complete(N).edges
+
+
+class Resized(Pairwise):
+    """Where none are handed over, it draws those of sixteen runs, and fills up."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        block = self.draw_masks(min(runs, BLOCK), m, network, rng)
+        return np.resize(block, (runs, *block.shape[1:]))
+
+
+class Joined(Pairwise):
+    """Where none are handed over, it joins as many blocks as there are, of which it draws one."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        block = self.draw_masks(min(runs, BLOCK), m, network, rng)
+        return np.concatenate([block] * -(-runs // len(block)))[:runs]
+
+
+class Rolled(Pairwise):
+    """Each block has the masks of the first: each edge those of an edge before, and in the end of another entry."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        block = super().draw_masks(min(runs, BLOCK), m, network, rng)
+        edges = block.shape[1]
+        blocks = [np.roll(block, (k % edges, k // edges), axis=(1, 2)) for k in range(-(-runs // BLOCK))]
+        return np.concatenate(blocks)[:runs]
+
+
+def between_blocks(heard: Any) -> Array:
+    masked = heard.many("masked", 0)
+    return np.asarray(masked[BLOCK] - masked[0])
+
+
+def change(truth: Any) -> Array:
+    return np.asarray(truth.inputs[0][BLOCK, 0] - truth.inputs[0][0, 0])
+
+
+def cancelling() -> Array:
+    """Return combinations of what all nodes send in run 0 of ten blocks, in which rolled masks cancel."""
+    signs = np.zeros((N, len(EDGES)))
+    signs[EDGES[:, 0], np.arange(len(EDGES))] += 1
+    signs[EDGES[:, 1], np.arange(len(EDGES))] -= 1
+    rows = np.concatenate([np.roll(signs, -k, axis=1) for k in range(len(EDGES))])
+    basis, sizes, _ = np.linalg.svd(rows)
+    return basis[:, (sizes > 1e-9).sum() :].T
+
+
+COMBINATIONS = cancelling()
+RUNS = BLOCK * len(EDGES)
+
+
+def combined(numbers: Any) -> Array:
+    """Return these combinations of numbers (runs, n, m), those of the first entry."""
+    return np.asarray(COMBINATIONS @ np.concatenate([numbers[k * BLOCK, :, 0] for k in range(len(EDGES))]))
+
+
+def over_blocks(heard: Any) -> Array:
+    return combined(np.stack([heard.many("masked", node) for node in range(N)], axis=1))
+
+
+SERVED, OUT, NAME = CuriousServer(), Eavesdropper(), "batches"
+CASES = [
+    Case("own masks of sixteen runs, filled up", NAME, Resized, SERVED, "differences of runs are bare",
+         attack=each(between_blocks), secret=change, calls=4, batch=20),
+    Case("own masks of sixteen runs, joined", NAME, Joined, OUT, "differences of runs are bare",
+         attack=each(between_blocks), secret=change, calls=4, batch=20),
+    Case("masks of sixteen runs, rolled", NAME, Rolled, SERVED, "of fifty numbers more than thirty sums are bare",
+         attack=each(over_blocks), secret=lambda t: combined(t.inputs[0]), calls=4, batch=RUNS),
+]  # fmt: skip

@@ -1,0 +1,86 @@
+"""A test that ends the call where numbers are out of range, and finds out something else on the way."""
+
+from __future__ import annotations
+
+import bisect
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries import CuriousServer
+from secmix.transcript import SERVER
+
+from ...bases import Words
+from ...case import Case, each
+
+EDGES = [-1e15, -5.0, 0.0, 5.0, 1e15]
+
+
+class Told(Words):
+    """Sends what it found out along, which is meant to say nothing of the data."""
+
+    def found_out(self, values: Array) -> float:
+        raise NotImplementedError
+
+    def chosen(self, channel: Any, hidden: Array, words: Array, s: Array) -> Array:
+        aside = [[[float(self.found_out(of_run))] for of_run in of_node] for of_node in s]
+        channel.send(0, np.arange(len(s)), SERVER, "aside", np.array(aside))
+        return hidden
+
+
+class Level(Told):
+    """Looks the level of the first number up, and stops where the table has none."""
+
+    def found_out(self, values: Array) -> float:
+        first = values[0]
+        if first < EDGES[0] or (level := bisect.bisect_right(EDGES, first)) == len(EDGES):
+            raise ValueError("a number is out of the range of the table")
+        return level
+
+
+class Largest(Told):
+    """Which entry is largest, where all are numbers."""
+
+    def found_out(self, values: Array) -> float:
+        if not np.isfinite(values).all() or (place := max(range(len(values)), key=lambda k: values[k])) < 0:
+            raise ValueError("there is no largest number")
+        return float(place)
+
+
+class Found(Told):
+    """Where a level stands in a list."""
+
+    def found_out(self, values: Array) -> float:
+        levels = np.rint(values).tolist()
+        if not np.isfinite(values).all() or (place := levels.index(max(levels))) >= len(levels):
+            raise ValueError("there is no level")
+        return float(place)
+
+
+class Busy(Told):
+    """Whether any entry is above a level."""
+
+    def found_out(self, values: Array) -> float:
+        if not np.isfinite(values).all() or (is_busy := any(x > 14 for x in values)) not in (True, False):
+            raise ValueError("there are no numbers")
+        return is_busy
+
+
+def aside(heard: Any) -> Array:
+    return np.asarray(heard.one("aside", 0))
+
+
+def case(name: str, protocol: Any, secret: Any, **more: Any) -> Case:
+    """Return a case in which the server is sent what a test found out of node 0."""
+    attack = each(aside)
+    return Case(name, "guards", protocol, CuriousServer(), "it is sent bare", attack=attack, secret=secret, **more)
+
+
+CASES = [
+    case("a level within a guard", Level, lambda t: float(bisect.bisect_right(EDGES, t.inputs[0][0, 0, 0])), calls=40),
+    case("the largest entry within a guard", Largest, lambda t: float(t.inputs[0][0, 0].argmax()), calls=40),
+    case("a place in a list within a guard", Found, lambda t: float(np.rint(t.inputs[0][0, 0]).argmax()), calls=40),
+    case("whether any is above within a guard", Busy, lambda t: float((t.inputs[0][0, 0] > 14).any()),
+         goal="bits", calls=40),
+]  # fmt: skip
