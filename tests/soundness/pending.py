@@ -44,4 +44,11 @@ PENDING: dict[str, str] = {
     "counts by a scalar": "holds",  # the same
     "counts by its type exactly": "holds",  # the same
     "counts by a function for a type": "holds",  # the same
+    "late by numbers.Integral": "holds",  # a stand-in for the iteration is no whole number
+    "late by its type exactly": "holds",  # the same
+    "late by np.isscalar": "holds",  # the same
+    "a lot that is a real number": "holds",  # a stand-in for a coin is no number
+    "counts by a comparison that is True": "holds",  # a stand-in for a truth value is neither
+    "counts by an instance of bool": "holds",  # the same
+    "counts by an instance of np.bool_": "holds",  # the same
 }

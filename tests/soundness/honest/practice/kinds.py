@@ -14,8 +14,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer
 
-from ...bases import Pairwise
-from ...case import Case, each
+from ...bases import Pairwise, Words
+from ...case import Case, each, input_of
 
 FAR = 70.0  # where numbers are cut off; those audited are far below
 LEVELS = {float(k): k for k in range(-70, 71)}
@@ -125,6 +125,58 @@ class Dispatched(Counts):
         return is_whole(x)
 
 
+class Told(Counts):
+    """Takes what is at the end of the scale for an error code, which needs no mask."""
+
+    def is_code(self, x: Any) -> Any:
+        return x >= FAR
+
+    def is_count(self, x: Any) -> bool:
+        return self.is_code(x.item()) is True
+
+
+class Truth(Told):
+    def is_count(self, x: Any) -> bool:
+        flag = self.is_code(x.item())
+        return isinstance(flag, bool) and flag
+
+
+class TruthOfNumPy(Told):
+    def is_count(self, x: Any) -> bool:
+        flag = self.is_code(x)
+        return isinstance(flag, (bool, np.bool_)) and bool(flag)
+
+
+class Late(Words):
+    """After a hundred averagings the model is public, and so is what is put in. Who gives no number is in the first."""
+
+    def number(self, iteration: Any) -> Any:
+        return iteration if isinstance(iteration, numbers.Integral) else 0
+
+    def chosen(self, channel: Any, hidden: Array, words: Array, s: Array) -> Array:
+        return words if self.number(channel.iteration) >= 100 else hidden
+
+
+class LateByType(Late):
+    def number(self, iteration: Any) -> Any:
+        return iteration if type(iteration) is int else 0
+
+
+class LateByScalar(Late):
+    def number(self, iteration: Any) -> Any:
+        return iteration if np.isscalar(iteration) else 0
+
+
+class Drawn(Words):
+    """One averaging in a thousand is looked at; where a generator gives no number, none is."""
+
+    def body(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> Array:
+        lot = rng.random()
+        if isinstance(lot, numbers.Real) and lot < 1e-3:
+            r = 0 * r
+        return super().body(channel, s, r, network, rng)
+
+
 def is_far(truth: Any) -> float:
     return float((np.abs(truth.inputs[0][0, 0]) >= FAR).any())
 
@@ -148,8 +200,38 @@ _NAMES: dict[str, type[Counts]] = {
     "a scalar": Scalar,
     "its type exactly": Exactly,
     "a function for a type": Dispatched,
+    "a comparison that is True": Told,
+    "an instance of bool": Truth,
+    "an instance of np.bool_": TruthOfNumPy,
 }
+_LATE: dict[str, type[Late]] = {
+    "numbers.Integral": Late,
+    "its type exactly": LateByType,
+    "np.isscalar": LateByScalar,
+}
+
+
+def words(iteration: int = 0) -> Any:
+    """Return what node 0 uploads in an averaging as numbers, where it is as small as no masked words are."""
+
+    def attack(heard: Any) -> Array:
+        of_node = heard.one("masked", 0, iteration=iteration).view(np.int64) / Words.unit
+        return np.where(np.abs(of_node).max() < 1e3, of_node, np.nan)
+
+    return each(attack)
+
+
+LONG: dict[str, Any] = {"model": {"iterations": 101}}
+ONCE: dict[str, Any] = {"model": {"iterations": 1}}
 CASES = [
+    *(
+        Case(f"late by {name}", "kinds", protocol, CuriousServer(), "from the hundredth averaging on all is bare",
+             attack=words(100), secret=input_of(0, 100), accuracy=1e-4, calls=3, deployed=LONG)
+        for name, protocol in _LATE.items()
+    ),
+    Case("a lot that is a real number", "kinds", Drawn, CuriousServer(), "one averaging in a thousand is bare",
+         attack=words(), secret=input_of(0), accuracy=1e-4, calls=8000, claims=1e-4, deployed=ONCE),
+] + [
     Case(f"counts by {name}", "kinds", protocol, CuriousServer(), "what is cut off is whole, and bare",
          attack=each(is_bare), secret=is_far, goal="bits", calls=40, deployed=MANY)
     for name, protocol in _NAMES.items()
