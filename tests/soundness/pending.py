@@ -51,4 +51,8 @@ PENDING: dict[str, str] = {
     "counts by a comparison that is True": "holds",  # a stand-in for a truth value is neither
     "counts by an instance of bool": "holds",  # the same
     "counts by an instance of np.bool_": "holds",  # the same
+    "counted on a logger": "holds",  # what is got by name is not looked at
+    "counted on a thread": "holds",  # the same
+    "counted on the class of channels": "holds",  # classes of this package are not looked at
+    "counted on a transcript": "holds",  # nor is a transcript
 }

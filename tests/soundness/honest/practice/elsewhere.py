@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from typing import Any, ClassVar
 
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer
+from secmix.transcript import Channel
 
 from ...bases import Words
 from ...case import Case, each, input_of
@@ -53,6 +56,44 @@ class OfModule(Words):
         return words if __sent__[0] % EVERY == 0 else hidden
 
 
+class Kept(Words):
+    """Counts uploads as an attribute of something else, which is at hand everywhere."""
+
+    def place(self, channel: Any) -> Any:
+        raise NotImplementedError
+
+    def chosen(self, channel: Any, hidden: Array, words: Array, s: Array) -> Array:
+        place = self.place(channel)
+        place.uploads = getattr(place, "uploads", 0) + 1
+        return words if place.uploads % EVERY == 0 else hidden
+
+
+class OnLogger(Kept):
+    def place(self, channel: Any) -> Any:
+        return logging.getLogger("uploads")
+
+
+class OnThread(Kept):
+    def place(self, channel: Any) -> Any:
+        return threading.current_thread()
+
+
+class OnChannels(Kept):
+    def place(self, channel: Any) -> Any:
+        return Channel
+
+
+class OnTranscript(Kept):
+    """Counts those of a fit; from the hundredth on they are bare, since the model is public by then."""
+
+    def place(self, channel: Any) -> Any:
+        return channel.transcript
+
+    def chosen(self, channel: Any, hidden: Array, words: Array, s: Array) -> Array:
+        super().chosen(channel, hidden, words, s)
+        return words if channel.transcript.uploads > 100 else hidden
+
+
 def of_steps() -> Pipeline:
     """Put a protocol together, as the program does that uses it."""
     from .steps import Calibrated
@@ -81,4 +122,10 @@ CASES = [
     seldom("counted in a step of another module", of_steps, "each two thousandth upload is bare"),
     seldom("counted in a class under two underscores", OfClass, "each two thousandth upload is bare"),
     seldom("counted in a module under two underscores", OfModule, "each two thousandth upload is bare"),
-]
+    seldom("counted on a logger", OnLogger, "each two thousandth upload is bare"),
+    seldom("counted on a thread", OnThread, "each two thousandth upload is bare"),
+    seldom("counted on the class of channels", OnChannels, "each two thousandth upload is bare"),
+    Case("counted on a transcript", "elsewhere", OnTranscript, CuriousServer(), "from the hundredth on all is bare",
+         attack=each(lambda h: h.one("masked", 0, iteration=104).view(np.int64) / Words.unit), secret=input_of(0, 104),
+         accuracy=1e-4, calls=2, deployed={"model": {"iterations": 105}}),
+]  # fmt: skip
