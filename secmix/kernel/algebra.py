@@ -312,7 +312,7 @@ def knowledge(
         return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas), distance)
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
-    spread = np.array([own[k].spread for k in draws])
+    spread = _normal(np.array([own[k].spread for k in draws]), component.largest)
     free = _free_of(hiding, seen)
     exact = _shares(free, np.zeros((len(free), 0)), nodes)
     behind = _shares(seen * (component.largest or 1.0), hiding * spread / repeated**0.5, nodes)
@@ -320,6 +320,18 @@ def knowledge(
     between_steps = reason if any(own[k].step for k in draws) and hiding.any() else ""
     sums = _sums(free, nodes)
     return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), open=between_steps)
+
+
+def _normal(spread: Any, largest: float) -> Any:
+    """Return the spread of the normal draws that tell as much of a number up to ``largest`` as these do.
+
+    Of c + U, with U uniform over a width w, at most log(1 + 2 largest / w) nats are known of c: y lies within a width
+    of w + 2 largest, and no law over a width has more entropy than the uniform one. Of normal draws of spread s it is
+    log(1 + (largest / s)**2) / 2, the most that any law of c of that size lets them tell.
+    """
+    width = abs(spread) * 12**0.5
+    ratio = width / (largest or 1.0)
+    return np.where(spread < 0, width / (2 * np.sqrt(ratio + 1)), spread)
 
 
 def determined(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:

@@ -11,6 +11,7 @@ import copy
 import functools
 import itertools
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.arrays import parts, within
-from secmix.kernel.state import now, tracing
+from secmix.kernel.state import asks_for_class, now, tracing
 
 MOST_OPTIONS = 128
 """Options that are traced one by one; five items in any order are 120."""
@@ -97,6 +98,11 @@ class Public:
     def value(self) -> Any:
         """Return its value in this run."""
         return self.values[self.coin.drawn if self.coin else 0]
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """Return its class to the kernel; elsewhere that of its value."""
+        return type(self.value) if tracing() and asks_for_class(sys._getframe(1)) else Public
 
     @property
     def is_known(self) -> bool:

@@ -45,10 +45,11 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
 }
 """Draws of which the options may be listed, and their parameters."""
 _PARAMETER = "a parameter of a draw"
-_SPREAD = {"normal": 1.0, "standard_normal": 1.0, "uniform": 12**-0.5, "random": 12**-0.5, "integers": 12**-0.5}
-_SPREAD |= {"laplace": 2**0.5, "logistic": np.pi / 3**0.5, "standard_cauchy": 2**0.5, "standard_t": 1.0}
-"""Standard deviations. Of heavy tails that of the normal draw with their Fisher information: sums and mixtures of such
-tell no more of what they are added to than those of these normal draws (Zamir 1998, Fisher information inequality)."""
+_SPREAD = {"normal": 1.0, "standard_normal": 1.0, "uniform": -(12**-0.5), "random": -(12**-0.5), "integers": 12**-0.5}
+_SPREAD |= {"laplace": 1.0, "logistic": 3**0.5, "standard_cauchy": 2**0.5, "standard_t": 1.0}
+"""Standard deviations of the normal draws with their Fisher information: sums and mixtures of such tell no more of what
+they are added to than those of these normal draws (Zamir 1998, Fisher information inequality). Below zero, those of
+uniform draws: their ends tell more than that."""
 
 
 class OfStream:
@@ -127,7 +128,7 @@ def secretly(name: str, drawn: Any, args: Any, kw: Any, stream: Stream | None = 
 
 
 def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, int]:
-    """Return standard deviations, of whole draws how many values they take, and the least value."""
+    """Return the spread of draws, of whole draws how many values they take, and the least value."""
     given = dict(zip((*LAWS[name], "size"), args, strict=False)) | kw
     low, high = given.get("low", 0), given.get("high", 1)
     if name == "integers":

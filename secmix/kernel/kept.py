@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import gc
+import logging
 import os
 import random
 import sys
@@ -32,6 +33,7 @@ from secmix.kernel.draws import Draws, OfStream
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import is_protocol
 from secmix.network import Network
+from secmix.transcript import Channel, Transcript
 
 KEPT = "what the protocol keeps from call to call"
 _VALUES = frozenset({bool, int, float, complex, str, bytes, range, slice, *map(type, (None, Ellipsis, NotImplemented))})
@@ -42,6 +44,16 @@ _NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "ast.",
 _NO_DATA += ("ipykernel.", "builtins.PyCapsule", "concurrent.futures.thread.", "functools._lru_list_elem")
 """Names of classes whose objects carry no data of their own from call to call: locks, loggers, code, shells."""
 _PLUMBING = ("manager", "parent", "stream")  # of loggers: what others have beside them
+_PYTHONS = frozenset({*dir(types.ModuleType), *dir(type), *dir(object)})
+_PYTHONS |= {
+    f"__{name}__"
+    for name in """
+    abstractmethods all annotate annotate_func annotations annotations_cache builtins cached conditional_annotations
+    dataclass_fields dataclass_params file firstlineno loader match_args orig_bases package parameters path slots spec
+    static_attributes warningregistry weakref
+    """.split()  # noqa: SIM905
+}
+"""Names under which Python keeps what it needs in a module or a class."""
 _MOST = 200_000  # objects
 _LONG = 1000  # entries of a list, of which the numbers are not looked at one by one
 _OF_PYTHON = 1 << 9  # the flag of a class that was made by a class statement (Py_TPFLAGS_HEAPTYPE)
@@ -62,11 +74,25 @@ def kept(
     walk = _Walk(varying, foreign)
     try:
         roots = {"": protocol, "network": vars(network), "channel": own, "environment": dict(os.environ)}
+        roots["at hand"] = _at_hand(channel.get("transcript"))
         found = [walk.digest(each, path) for path, each in roots.items()]
         digest: Any = (*found, *(walk.namespace(each, path, each.__setitem__) for path, each in spaces.items()))
     except RecursionError:
         digest = object()
     return digest, walk.numbers
+
+
+def _at_hand(transcript: Any) -> list[Mapping[str, Any]]:
+    """Return what may have been added to what all code has at hand: loggers, the thread, classes of this package.
+
+    Its numbers are compared as they are, and none is let be any.
+    """
+    loggers = {name: each for name, each in logging.root.manager.loggerDict.items() if type(each) is logging.Logger}
+    spaces = [vars(each) for each in (threading.current_thread(), Channel, Transcript, Network)]
+    spaces.append({name: each for name, each in getattr(transcript, "__dict__", {}).items() if name != "blocks"})
+    kinds = (int, float, *_CONTAINERS)
+    added = [{name: x for name, x in each.items() if type(x) in kinds and name[0] != "_"} for each in spaces]
+    return [loggers, *map(types.MappingProxyType, added)]
 
 
 @dataclass
@@ -119,7 +145,7 @@ class _Walk:
             return object() if is_of_python(value) else value.__name__
         if isinstance(value, weakref.ref):
             return self.digest(value(), path)
-        if hasattr(value, "cache_info"):
+        if isinstance(value, type(_name)):
             return value.cache_info().misses, [self.digest(each, path) for each in gc.get_referents(value)]
         return self._content(value, path) if type(value) in _CONTAINERS else self._object(value, path)
 
@@ -201,8 +227,8 @@ class _Walk:
 
     def namespace(self, members: Mapping[str, Any], path: str, put: Callable[[Any, Any], Any] | None) -> Any:
         """Digest what a module or a class names, but for what Python itself keeps there: of such names functions."""
-        named = [(name, each, name.startswith("__") and name.endswith("__")) for name, each in members.items()]
-        own = {name: each for name, each, pythons in named if not pythons or isinstance(each, types.FunctionType)}
+        functions = {name for name, each in members.items() if isinstance(each, types.FunctionType)}
+        own = {name: each for name, each in members.items() if name not in _PYTHONS or name in functions}
         return self._each(own, path, put)
 
     def _each(self, members: Mapping[Any, Any], path: str, put: Callable[[Any, Any], Any] | None = None) -> Any:

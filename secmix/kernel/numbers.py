@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import numbers
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from numbers import Integral
 from typing import Any
@@ -18,14 +20,26 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.forms import Form, alone, is_same, scaled, sum_of
-from secmix.kernel.state import DRAWS, EXACT, INF, common_step, here, is_multiple, may_be_caught, now, size_of, times
+from secmix.kernel.state import (
+    DRAWS,
+    EXACT,
+    INF,
+    asks_for_class,
+    common_step,
+    here,
+    is_multiple,
+    may_be_caught,
+    now,
+    size_of,
+    times,
+    tracing,
+)
 
 
 class Number:
     """A number that depends on a secret."""
 
     __slots__ = ("below", "depends", "form", "key", "least", "modulus", "pure", "scale", "span", "step", "value")
-    __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e9
 
     def __init__(
@@ -84,7 +98,7 @@ class Number:
     def __add__(self, other: Any) -> Any:
         other = plain(other)
         if not isinstance(other, (int, float)):
-            return self._plus(other) if isinstance(other, Number) else NotImplemented
+            return self._plus(other) if isinstance(other, Number) else self._with(other, operator.add)
         value = self.value + other
         if self.is_zero:
             return value if other != 0 or math.copysign(1.0, other) > 0 else self
@@ -136,7 +150,7 @@ class Number:
         if isinstance(other, Number) or (isinstance(other, (int, float)) and not math.isfinite(other)):
             return function("multiply", operator.mul, self, other)
         if not isinstance(other, (int, float)):
-            return NotImplemented
+            return self._with(other, operator.mul)
         value = self.value * other
         if type(other) is float and other and not self.step and not self.below and self.is_real:
             span = self.span * abs(other)
@@ -236,6 +250,12 @@ class Number:
         one = type(other) is int and other == 1 and modulo is None
         return self if one else function(f"power {modulo}", lambda a, b: pow(a, b, modulo), self, other, may_fail=True)
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def __abs__(self) -> Any:
         return function("absolute", abs, self)
 
@@ -256,6 +276,27 @@ class Number:
 
     def __reduce__(self) -> Any:
         return float, (self._left("a pickle of a secret"),)
+
+    def __getattr__(self, name: str) -> Any:
+        """End the proof where a number of Python's or NumPy's has what this one lacks; a protocol may ask which has."""
+        if name[0] == "_" or not any(hasattr(kind, name) for kind in self.kinds):
+            raise AttributeError(name)
+        return getattr(self._left(f"{name} of a secret"), name)
+
+    @property
+    def kinds(self) -> tuple[type, type]:
+        """The types that it may have where nothing is followed: Python's, or NumPy's."""
+        return type(self.value), np.asarray(self.value).dtype.type
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """Return its class to the kernel and NumPy; elsewhere that would be another than in use."""
+        return type(self._left("the type of a secret")) if tracing() and asks_for_class(sys._getframe(1)) else Number
+
+    def _with(self, other: Any, f: Callable[[Any, Any], Any]) -> Any:
+        """End the proof where the other is a number of another library; what is no number may know what to do."""
+        foreign = isinstance(other, numbers.Number)
+        return f(self._left(f"a secret and a {type(other).__name__}"), other) if foreign else NotImplemented
 
     def _left(self, what: str) -> Any:
         now().leave(what)
@@ -282,7 +323,11 @@ _EXITS: dict[str, tuple[str, Callable[..., Any]]] = {
     **{"__int__": ("int() of a secret", int), "__float__": ("float() of a secret", float)},
     **{"__index__": ("an index made of a secret", int), "__complex__": ("complex() of a secret", complex)},
     **dict.fromkeys(("__str__", "__repr__"), (TEXT, str)),
-    **{"__format__": (TEXT, format), "bit_length": ("the length of a secret", int.bit_length)},
+    **{
+        "__hash__": ("the hash of a secret", hash),
+        "__format__": (TEXT, format),
+        "bit_length": ("the length of a secret", int.bit_length),
+    },
 }
 for _name, (_what, _value) in _EXITS.items():
     setattr(Number, _name, _exit(_what, _value))

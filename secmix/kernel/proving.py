@@ -202,9 +202,11 @@ def _assumptions(fit: Fit, guards: Iterable[tuple[Place, int]]) -> tuple[str, ..
         assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
     by_iteration = any(piece[0] == "iteration" for each in fit.trace.streams for piece in each.key[1:])
     assumed += ["with the seeds that make masks, each iteration comes once"] * by_iteration
+    is_uniform = any(each.spread < 0 for each in fit.trace.variables.values())
+    assumed += ["uniform masks hide several numbers together as they hide each of them"] * is_uniform
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
     assumed += ["a fit is of a new object, which is called in this order, each iteration once"] * bool(fit.iterations)
-    stops = "; ".join(str(place) for place in dict.fromkeys(place for place, _ in guards))
+    stops = "; ".join(dict.fromkeys(str(place) for place, _ in guards))
     return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)
 
 
@@ -283,6 +285,8 @@ def _other_batches(
 
     if any(map(_is_repeated, draws)):
         return f"two of {most} runs in one call have the same masks"
+    if _share_masks(protocol, network, inputs[0], seed, most):
+        return f"two of {most} runs in one call have the same masks, where the protocol draws them"
     together = call(slice(None))
     for some in _batches(most, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2))):
         if difference := _unlike(together, call(some), alike, some, most):
@@ -303,10 +307,38 @@ def _batches(most: int, sizes: int) -> Iterator[slice]:
         end -= size
 
 
-def _is_repeated(masks: Any) -> bool:
-    """Say whether two runs have the same masks, where no two have by chance."""
-    bits = 64.0 if masks.dtype.kind == "f" else math.log2(2.0 + masks.max(initial=0) - float(masks.min(initial=0)))
-    return bool(masks[:1].size * bits >= 64 and len({of_run.tobytes() for of_run in masks}) < len(masks))
+def _share_masks(protocol: Any, network: Network, inputs: Any, seed: int, most: int) -> bool:
+    """Say whether some runs of equal inputs send the same numbers in a large batch, and others in one of two runs.
+
+    Others are those that differ by more than rounding: sums in which masks cancel may do that by chance, or not. What
+    all runs send alike has no mask in it, since a coin has it that another node begins, say.
+    """
+    pair, many = (
+        copied(protocol).average(np.repeat(inputs, runs, axis=0), network, np.random.default_rng([seed, 5]))[1]
+        for runs in (2, most)
+    )
+    blocks = [
+        (one.payload, several.payload)
+        for one, several in zip(pair, many, strict=False)  # other batches may send other blocks, which ends the proof
+        if (one.payload.shape[1], several.payload.shape[1]) == (2, most) and one.payload.dtype.kind in "iuf"
+    ]
+    rounding = ROUNDING * max(
+        (float(np.abs(one).max(initial=0)) for one, _ in blocks if one.dtype.kind == "f"), default=0
+    )
+    return any(
+        not any(_near(each[1:].astype(float), each[:1].astype(float), rounding).all() for each in (of_two, of_many))
+        and _is_repeated(of_many)
+        for one, several in blocks
+        for of_two, of_many in zip(one, several, strict=True)
+    )
+
+
+def _is_repeated(numbers: Any) -> bool:
+    """Say whether two runs have the same numbers, in whatever order, where no two have by chance."""
+    kind = numbers.dtype.kind
+    bits = 64.0 if kind == "f" else math.log2(2.0 + float(numbers.max(initial=0)) - float(numbers.min(initial=0)))
+    several = np.sort(numbers.reshape(len(numbers), -1), axis=1)
+    return bool(several[:1].size * bits >= 64 and len({of_run.tobytes() for of_run in several}) < len(several))
 
 
 def _unlike(blocks: list[Block], others: list[Block], alike: bool, some: slice = slice(None), most: int = 1) -> str:

@@ -7,6 +7,7 @@ a *guard*, an ``if`` with nothing but ``raise``: it is noted, and a second trace
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import itertools
 import linecache
@@ -35,6 +36,7 @@ ANYTHING = -1
 _LIBRARIES = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib")})
 _FOLLOWED_AS_THEY_ARE = tuple(os.path.join(path, name) for path in _LIBRARIES for name in ("numpy", "scipy"))
 _KERNEL = os.path.dirname(os.path.abspath(__file__))
+_TRANSCRIPT = os.path.join(os.path.dirname(_KERNEL), "transcript")
 _COINS = os.path.join(os.path.dirname(_KERNEL), "wrap", "library_coins.py")  # which stand for the system's
 _SHARES = os.path.join(os.path.dirname(_KERNEL), "wrap", "share_sum.py")  # whose ``with`` hands coins over, and no more
 _STDLIB = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib")})
@@ -47,6 +49,7 @@ class Place:
     file: str
     line: int
     callers: tuple[tuple[str, int], ...] = ()
+    part: tuple[Any, ...] = ()  # of a test: whether a call asks there, and where in the text that begins and ends
 
     @property
     def code(self) -> str:
@@ -65,7 +68,7 @@ class Variable:
     node: int  # whose it is; -1 of a draw
     value: Any  # in this run
     step: float  # it is a whole multiple of this; 0 where it may be any number
-    spread: float = 0.0  # standard deviation of a draw; 0 of others
+    spread: float = 0.0  # of a draw that of the normal one with its Fisher information; below 0: of a uniform one
     range: int = 0  # how many values a uniform whole draw takes; 0 of other laws
     place: Place | None = None  # where it was made
     entry: int = 0  # of an input: which of the vector
@@ -152,8 +155,8 @@ class Trace:
         outcome = bool(value)
         if self.answering:
             return outcome
-        place = here()
-        if not _guards(_text_of(place.file), place.line):
+        place = here(in_part=True)
+        if not _guards(_text_of(place.file), place.line, place.part):
             self.leave("a branch on a secret")
         elif may_be_caught():
             self.leave("a branch on a secret, whose error the protocol may catch,")
@@ -207,15 +210,24 @@ def following(trace: Trace) -> Iterator[Trace]:
         _NOW.remove(trace)
 
 
-def here() -> Place:
-    """Return the line of the protocol that is being executed."""
-    frames = []
+def here(*, in_part: bool = False) -> Place:
+    """Return the line of the protocol that is being executed, and which part of it if that is asked."""
+    frames: list[tuple[str, int]] = []
+    part: tuple[Any, ...] = ()
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "_traced_call":
         if is_protocol(frame.f_code.co_filename):
+            part = _part(frame.f_code, frame.f_lasti) if in_part and not frames else part
             frames.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    return Place(*frames[0], tuple(frames[1:])) if frames else Place("unknown", 0)
+    return Place(*frames[0], tuple(frames[1:]), part) if frames else Place("unknown", 0)
+
+
+@lru_cache(maxsize=4096)
+def _part(code: Any, instruction: int) -> tuple[Any, ...]:
+    """Return whether an instruction of two bytes is a call, and its lines and columns: first line, last, and so on."""
+    is_call = "CALL" in dis.opname[code.co_code[instruction]]
+    return is_call, *next(itertools.islice(code.co_positions(), instruction // 2, None))
 
 
 def is_protocol(file: str) -> bool:
@@ -223,6 +235,16 @@ def is_protocol(file: str) -> bool:
     if file.startswith((_KERNEL, _COINS, outlets.__file__, *_FOLLOWED_AS_THEY_ARE, "<frozen ")):
         return False
     return "site-packages" in file or not file.startswith(_STDLIB)
+
+
+def asks_for_class(frame: Any) -> bool:
+    """Say whether a protocol asks for the class of an object, or Python's library for it, and not the kernel or NumPy.
+
+    In a line of a protocol it may be a function of NumPy's that asks; ``isinstance`` and ``type`` stand for others.
+    """
+    if is_protocol(frame.f_code.co_filename):
+        return dis.opname[frame.f_code.co_code[frame.f_lasti]] in ("LOAD_ATTR", "MATCH_CLASS")
+    return not frame.f_code.co_filename.startswith((_KERNEL, _TRANSCRIPT, *_FOLLOWED_AS_THEY_ARE))
 
 
 def may_be_caught() -> bool:
@@ -250,19 +272,53 @@ def is_raise(place: Place) -> bool:
     )
 
 
+def imports_in(file: str) -> list[Any]:
+    """List the imports in a protocol's file."""
+    nodes = _nodes(_text_of(file)) if is_protocol(file) else ()
+    return [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
 def _text_of(file: str) -> tuple[str, ...]:
     return tuple(linecache.getlines(file))
 
 
 @lru_cache(maxsize=4096)
-def _guards(text: tuple[str, ...], line: int) -> bool:
-    """Say whether the test at a line decides nothing but whether an error is raised."""
+def _guards(text: tuple[str, ...], line: int, part: tuple[Any, ...]) -> bool:
+    """Say whether the test at a line decides nothing but whether an error is raised, and its ``part`` nothing else.
+
+    A function that asks for truth values, other than ``any``, ``all`` and ``bool``, may choose a value by them.
+    """
+    for node in _nodes(text):
+        if isinstance(node, ast.Call) and (True, *_ends_of(node)) == part and not _asks(node):
+            return False
     for node in _nodes(text):
         if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0):
-            return True
+            return _names_nothing(node.test)
         if isinstance(node, ast.If) and node.test.lineno <= line <= (node.test.end_lineno or 0):
-            return not node.orelse and len(node.body) == 1 and isinstance(node.body[0], ast.Raise)
+            raises = not node.orelse and len(node.body) == 1 and isinstance(node.body[0], ast.Raise)
+            return raises and _names_nothing(node.test)
     return False
+
+
+def _ends_of(node: Any) -> tuple[Any, ...]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _asks(node: Any) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id in ("any", "all", "bool")
+
+
+def _names_nothing(test: Any) -> bool:
+    """Say whether nothing that a test finds out has a name, or is chosen, so that it may be used after it."""
+    several = [*ast.walk(test)]
+    asked = {id(each) for call in several if isinstance(call, ast.Call) and _asks(call) for each in call.args}
+    chosen = (ast.NamedExpr, ast.IfExp, ast.Lambda, ast.SetComp, ast.DictComp)
+    return not any(
+        isinstance(node, chosen)
+        or (isinstance(node, (ast.ListComp, ast.GeneratorExp)) and id(node) not in asked)
+        or (isinstance(node, ast.comprehension) and node.ifs)
+        for node in several
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -6,10 +6,14 @@ and what reads memory stand for others meanwhile.
 
 from __future__ import annotations
 
+import ast
 import builtins
+import decimal
+import fractions
 import functools
 import hashlib
 import hmac
+import importlib.util
 import itertools
 import math
 import os
@@ -23,7 +27,7 @@ import types
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -36,9 +40,10 @@ from secmix.kernel.functions import FOLLOWED, fsum, full, of_lists
 from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
 from secmix.kernel.numbers import Number, as_integer, cast, function, plain
 from secmix.kernel.older import PythonsDraws, RandomStateDraws
-from secmix.kernel.state import is_protocol, now, tracing
+from secmix.kernel.state import imports_in, is_protocol, now, tracing
 from secmix.kernel.streams import SecretBytes, from_bytes, number_drawn, system_bytes, system_number, words_of
 
+_MOST_PARTS = 10_000
 _LOCK = threading.RLock()
 _is_numbas: Any = functools.cache(lambda kind: str(kind.__module__).startswith("numba."))
 _IMPORT = builtins.__import__
@@ -144,7 +149,13 @@ def _of_numbers(name: str) -> Callable[..., Any]:
 
 
 class _Like(type):
-    """Numbers that are followed pass for Python's own where a protocol asks what they are."""
+    """Numbers that are followed pass for Python's own where a protocol asks what they are; so does their type."""
+
+    def __eq__(cls, other: Any) -> bool:
+        return other is cls or other is cls.__mro__[1]
+
+    def __hash__(cls) -> int:
+        return hash(cls.__mro__[1])
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, cls.__mro__[1]) or (
@@ -152,8 +163,16 @@ class _Like(type):
         )
 
 
+def _methods_of(kind: Any) -> dict[str, Any]:
+    """Return what a type says of its numbers; given a secret it ends the proof."""
+    several = {name: getattr(kind, name) for name in dir(kind) if name[0] != "_" and not name.startswith("from")}
+    several = {name: each for name, each in several.items() if callable(each)}
+    return {name: staticmethod(_not_followed(each, f"{kind.__name__}.{name}")) for name, each in several.items()}
+
+
 class _Float(float, metaclass=_Like):
     dtype = np.dtype(float)
+    locals().update(_methods_of(float))
 
     def __new__(cls, x: Any = 0.0) -> Any:
         if isinstance(x, Public):
@@ -164,6 +183,7 @@ class _Float(float, metaclass=_Like):
 
 class _Int(int, metaclass=_Like):
     dtype = np.dtype(int)
+    locals().update(_methods_of(int))
 
     def __new__(cls, x: Any = 0, *base: Any) -> Any:
         if isinstance(x, Public):
@@ -198,7 +218,7 @@ def replacements() -> dict[int, Any]:
     generators |= {"RandomState": RandomStateDraws} | {name: _bits(name) for name in GENERATORS}
     numbers: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     numbers |= {name: of_lists(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
-    numbers |= {"full": _full, "frombuffer": words_of} | ERRORS
+    numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
     numbers["random"] = replace(np.random, _guarded(np.random, "coins of NumPy's global generator") | generators)
     replace(np, numbers)
     replace(math, {name: _of_numbers(name) for name in _functions_of(math)} | {"fsum": fsum})
@@ -208,6 +228,8 @@ def replacements() -> dict[int, Any]:
     replace(time, _guarded(time, "the clock"))
     replace(hashlib, ALGORITHMS)
     replace(hmac, KEYED)
+    replace(decimal, {"Decimal": _reading(decimal.Decimal)})
+    replace(fractions, {"Fraction": _reading(fractions.Fraction)})
     for module in _NOT_FOLLOWED:
         replace(module, _guarded(module))
     stands_for.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
@@ -269,8 +291,48 @@ def _reading(kind: Any) -> Any:
     return Reading(kind.__name__, (), {})
 
 
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, (Number, Public)) or np.isscalar(value)
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    """Say whether a value is of some types; of a secret, if it would be whether it is Python's or NumPy's own."""
+    if type(value) is not Number:
+        return isinstance(value, kinds)
+    several = kinds if isinstance(kinds, tuple) else getattr(kinds, "__args__", (kinds,))
+    answers = {_is_of(several, kind) for kind in value.kinds}
+    if len(answers) > 1:
+        now().leave("whether a secret is a number of Python's or of NumPy's")
+    return answers.pop()
+
+
+def _is_of(several: tuple[Any, ...], kind: type) -> bool:
+    return any(_is_of(each, kind) if isinstance(each, tuple) else issubclass(kind, _original(each)) for each in several)
+
+
+def _original(kind: Any) -> Any:
+    return kind.__mro__[1] if isinstance(kind, _Like) else kind
+
+
+class _Types(type):
+    """What is followed passes for what it stands for where a protocol asks for its type."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, type)
+
+    def __call__(cls, *args: Any, **kw: Any) -> Any:
+        if len(args) != 1:
+            return type(*args, **kw)
+        if type(value := args[0]) is Number:
+            now().leave("the type of a secret")
+        kind = type(value.value) if type(value) is Public else type(value)
+        return _STAND_FOR.get(kind, kind)
+
+
+_STAND_FOR = {int: _Int, float: _Float, Followed: np.ndarray, Draws: np.random.Generator}
 _BUILTINS: dict[str, Any] = {each.__name__: _reading(each) for each in (bytes, bytearray, memoryview)}
 _BUILTINS |= {name: _not_followed(getattr(builtins, name), name) for name in ("hash", "id")}
+_BUILTINS |= {"isinstance": _is_instance, "type": _Types("type", (), {})}
 _BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)}
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}
 _OTHERS |= {"threadpoolctl", "hypothesis", "pytest", "_pytest", "pluggy", "xdist", "execnet", "rich", "typer", "click"}
@@ -291,10 +353,8 @@ def modules_of(protocol: Any) -> set[str]:
 
     Another thread of this process may run code of other modules meanwhile, and is to find it as it was.
     """
-    parts, waiting = [protocol, *getattr(protocol, "__dict__", {}).values()], {"secmix.protocols"}
-    while getattr(parts[0], "inner", None) is not None:
-        parts = [parts[0].inner, *getattr(parts[0].inner, "__dict__", {}).values(), *parts[1:]]
-    for part in parts:
+    waiting = {"secmix.protocols"}
+    for part in _parts_of(protocol):
         waiting |= {kind.__module__ for kind in type(part).__mro__} | {str(getattr(part, "__module__", ""))}
     modules = {name for name in sys.modules if name.startswith(_HOUSE)}
     while waiting:
@@ -302,11 +362,52 @@ def modules_of(protocol: Any) -> set[str]:
         if (name in modules and not name.startswith("secmix.protocols")) or not _is_protocols(name):
             continue
         modules.add(name)
+        waiting |= _imported_by(sys.modules[name]) - modules
         for each in vars(sys.modules[name]).values():
             used = each.__name__ if isinstance(each, types.ModuleType) else getattr(each, "__module__", None)
             if isinstance(used, str) and used not in modules:
                 waiting.add(used)
     return modules
+
+
+def _parts_of(protocol: Any) -> Iterator[Any]:
+    """Yield a protocol and what it holds, whatever that holds in its turn."""
+    known: dict[int, Any] = {}
+    waiting = [protocol]
+    while waiting and len(known) < _MOST_PARTS:
+        part = waiting.pop()
+        if id(part) in known or isinstance(part, (str, bytes, int, float, np.ndarray, types.ModuleType)):
+            continue
+        known[id(part)] = part
+        yield part
+        if isinstance(part, (list, tuple, set, frozenset)):
+            waiting += part
+        elif isinstance(part, dict):
+            waiting += part.values()
+        elif not isinstance(part, type):
+            waiting += getattr(part, "__dict__", {}).values()
+
+
+def _imported_by(module: types.ModuleType) -> set[str]:
+    """Name the modules that a module's text imports, within functions too; those of the same package are loaded."""
+    names: set[str] = set()
+    for node in imports_in(getattr(module, "__file__", None) or ""):
+        if isinstance(node, ast.Import):
+            names |= {each.name for each in node.names}
+            continue
+        base = "." * node.level + (node.module or "")
+        with suppress(ImportError, ValueError):
+            base = importlib.util.resolve_name(base, module.__package__ or "") if node.level else base
+            names |= {base, *(f"{base}.{each.name}" for each in node.names)}
+    return {name for name in names if name in sys.modules or _is_loaded(name, module.__name__)}
+
+
+def _is_loaded(name: str, by: str) -> bool:
+    """Load a module of the same package, as a call would, and say whether that is one."""
+    with suppress(Exception):  # a user's module may fail in any way, and does then in the call
+        if name.split(".")[0] == by.split(".")[0] != "secmix" and importlib.util.find_spec(name) is not None:
+            importlib.import_module(name)
+    return name in sys.modules
 
 
 def _instead(name: str, space: dict[str, Any], stands_for: dict[int, Any]) -> dict[str, Any]:

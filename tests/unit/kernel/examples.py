@@ -185,9 +185,10 @@ class CaughtGuardWithAText(RingSum):
     """A method that NumPy's numbers have, and those of a trace have not."""
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        if (size := 1 if rows[0, 0, 0] > 100 else 0) > 1:
+        large: list[int] = []
+        if rows[0, 0, 0] > 100 and large.append(1):
             raise ValueError("the inputs are too large")
-        if size:
+        if large:
             bare(channel, rows[:, 0] + len(rows[0, 0, 0].hex()))
 
 
@@ -195,9 +196,10 @@ class CaughtGuardWithASeed(RingSum):
     """What fails in the trace after a guard, and in no plain call, is not the error that ends the call."""
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        if (size := 1 if rows[0, 0, 0] > 100 else 0) > 1:
+        large: list[int] = []
+        if rows[0, 0, 0] > 100 and large.append(1):
             raise ValueError("the inputs are too large")
-        if size:
+        if large:
             word = np.abs(np.rint(rows[0, 0, 0] * rows[0, 1, 0] * 2**20)).astype(np.int64)
             bare(channel, rows[:, 0] + 0 * np.random.default_rng([1, word]).normal())
 
@@ -217,7 +219,7 @@ class MessageInARareError(RingSum):
 
 class MessageAfterGuard(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        if (1 if rows[0, 0, 0] > 1e9 else 0) > 1:
+        if rows[0, 0, 0] > 1e9 and not len(rows):
             raise ValueError("the inputs are too large")
         channel.send(1, 0, SERVER, "ready", np.ones((1, 1)), encrypted=True)
 
@@ -376,7 +378,7 @@ class UnexplainedResult(RingSum):
 
 class CaughtAtTheEnd(RingSum):
     def result(self, means: Any, rows: Any) -> Any:
-        if (1 if means[0, 0, 0] > 1e9 else 0) > 1:
+        if means[0, 0, 0] > 1e9 and not len(rows):
             raise ValueError("the mean is too large")
         return means
 
@@ -463,29 +465,29 @@ class FastPath(RingSum):
     """Plain arrays go another way than those that a trace follows: this, and those named alike."""
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        if type(rows) is np.ndarray:
+        if rows.__class__ is np.ndarray:
             bare(channel, rows[:, 0])
 
 
 class FastPathOfNumbers(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        bare(channel, np.full((1, 3), 1.0 if type(rows) is np.ndarray else 2.0))
+        bare(channel, np.full((1, 3), 1.0 if rows.__class__ is np.ndarray else 2.0))
 
 
 class FastPathOfWords(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        bare(channel, np.full((1, 3), 1 if type(rows) is np.ndarray else 2))
+        bare(channel, np.full((1, 3), 1 if rows.__class__ is np.ndarray else 2))
 
 
 class FastPathOfKinds(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        kind = "fast" if type(rows) is np.ndarray else "slow"
+        kind = "fast" if rows.__class__ is np.ndarray else "slow"
         channel.send(1, 0, SERVER, kind, np.ones((1, 3)), encrypted=True)
 
 
 class FastPathOfResults(RingSum):
     def result(self, means: Any, rows: Any) -> Any:
-        return means + 1.0 if type(rows) is np.ndarray else means
+        return means + 1.0 if rows.__class__ is np.ndarray else means
 
 
 class Doubled(RingSum):
@@ -518,7 +520,7 @@ class SentSecret(Sent):
 
 class FastPathOfErrors(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        if type(rows) is np.ndarray:
+        if rows.__class__ is np.ndarray:
             raise ValueError("plain arrays are not allowed")
 
 
@@ -741,7 +743,7 @@ class GuardBehindACoin(RingSum):
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
         if rng.random() < 1e-9:
-            assert (1 if rows[0, 0, 0] > 0 else 0) < 2, "the number is positive"
+            assert rows[0, 0, 0] > 0 or len(rows), "the number is positive"
 
 
 class IndexOfAThousand(OptionThirteen):
@@ -898,7 +900,7 @@ class FastPathOfShapes(RingSum):
     """Plain arrays make a longer result."""
 
     def result(self, means: Any, rows: Any) -> Any:
-        return np.concatenate([means, means], axis=2) if type(rows) is np.ndarray else means
+        return np.concatenate([means, means], axis=2) if rows.__class__ is np.ndarray else means
 
 
 class TextAmongNumbers(RingSum):

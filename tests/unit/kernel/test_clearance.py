@@ -96,7 +96,7 @@ LEAKING = [
 OPEN = [
     (examples.CaughtGuard, "whose error the protocol may catch, at examples.py, line"),
     (examples.CaughtGuardWithASeed, "the call ends in IndexError"),
-    (examples.CaughtGuardWithAText, "the call ends in AttributeError"),
+    (examples.CaughtGuardWithAText, "is sent after a guard has found an error"),
     (examples.MessageAfterGuard, "is sent after a guard has found an error"),
     (examples.MessageInARareError, "decides what is done after a guard has found an error"),
     (examples.Branch, "a branch on a secret at examples.py, line"),

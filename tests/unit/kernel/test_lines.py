@@ -49,6 +49,11 @@ FRESH_SLIPS = 160
 """The cost of 24 slips of a set by another hand: encodings that may be no number, guards that may be caught, functions
 that NumPy calls, and what caches, loggers, pools, generators and the process keep from call to call."""
 
+SLIPS_OF_TYPE = 320
+"""The cost of 39 slips of another set: what types, attributes and hashes tell of a number, what is made of the
+iteration, tests that hand a value out, masks that runs of a batch share, modules that parts and functions bring along,
+and what uniform draws leave visible. Some ninety of them run in every clearance."""
+
 CELLS: dict[str, Callable[[], Any]] = {
     "plain": lambda: proved(Plain(encrypted=True), HonestButCurious({1})),
     "secure sum": lambda: proved(SecureSum(), HonestButCurious({1})),
@@ -95,7 +100,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 1725  # the most is secure aggregation, 1,723, of tables and of words
+    assert len(believed) <= 1825  # the most is secure aggregation, 1,822, of tables and of words
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
-    assert lines <= 4810 + OTHER_SEEDS + LARGE_NETWORKS + TABLES + FRESH_SLIPS
+    assert lines <= 4810 + OTHER_SEEDS + LARGE_NETWORKS + TABLES + FRESH_SLIPS + SLIPS_OF_TYPE
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

@@ -1,0 +1,124 @@
+"""What a protocol finds out of the type of a number, or by what it can do: the same as in use, or the proof ends."""
+
+from __future__ import annotations
+
+import functools
+import numbers
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secmix.kernel import world
+from secmix.kernel.coins import ITSELF, Public
+from secmix.kernel.forms import alone
+from secmix.kernel.numbers import Number
+from secmix.kernel.state import INF, LeftTrace, Trace, following
+from secmix.kernel.streams import is_iteration
+
+TYPE, FLOAT, INT = (world._BUILTINS[name] for name in ("type", "float", "int"))
+
+
+@pytest.fixture
+def secret() -> Any:
+    """Return a number that is followed, within a trace."""
+    with following(Trace()) as trace:
+        yield Number(2.5, alone(trace.variable("input", 0, 2.5, 0)), INF, 2, 0)
+
+
+@functools.singledispatch
+def says_float(x: Any) -> bool:
+    return False
+
+
+@says_float.register
+def _(x: np.floating) -> bool:
+    return True
+
+
+LEAVING = {
+    "a method of numbers": lambda x: hasattr(x, "is_integer"),
+    "a method of NumPy's": lambda x: getattr(x, "view", None),
+    "a hash": lambda x: x in {1.0: 2},
+    "its type": TYPE,
+    "its class": lambda x: x.__class__,
+    "a function for its class": says_float,
+    "a number of NumPy's": lambda x: world._is_instance(x, np.floating),
+    "a number of NumPy's among others": lambda x: world._is_instance(x, (str, (np.floating, bytes))),
+    "a fraction beside it": lambda x: x + Fraction(1, 2),
+    "a decimal times it": lambda x: Decimal(2) * x,
+    "a quotient that may fail": lambda x: divmod(7.0, x),
+    "a method of its type": lambda x: FLOAT.is_integer(x),
+}
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_what_differs_from_use_ends_the_proof(name: str, secret: Any) -> None:
+    with pytest.raises(LeftTrace):
+        LEAVING[name](secret)
+
+
+def test_what_is_the_same_in_use_is_answered(secret: Any) -> None:
+    assert world._is_instance(secret, numbers.Real)
+    assert world._is_instance(secret, float | int)
+    assert world._is_instance(secret, (str, FLOAT))
+    assert not world._is_instance(secret, (str, np.ndarray))
+    assert world._is_instance("text", str)
+    assert world._is_scalar(secret)
+    assert world._is_scalar(2.0)
+    assert not world._is_scalar([2.0])
+    assert not hasattr(secret, "append")
+    assert [each.value for each in divmod(secret, 2.0)] == [1.0, 0.5]
+
+
+def test_a_class_is_asked_for_outside_a_trace(secret: Any) -> None:
+    assert secret.conjugate() is secret
+    plain = Number(1.0, None, INF, 2, 0)
+    assert isinstance(plain, Number)
+
+
+def test_types_are_those_that_a_protocol_names() -> None:
+    with following(Trace()):
+        assert TYPE(Public(3, "the iteration", of=ITSELF)) is INT
+        assert Public(3, "the iteration").__class__ is int
+        assert TYPE(2.0) is FLOAT
+        assert float == FLOAT  # noqa: E721
+        assert {float: "by type"}[TYPE(2.0)] == "by type"
+        assert TYPE(world.followed(np.ones(2))) is np.ndarray
+        assert TYPE("text") is str
+        assert isinstance(int, TYPE)
+        assert TYPE("Made", (), {}).__name__ == "Made"
+
+
+def test_only_the_iteration_itself_comes_once() -> None:
+    with following(Trace()):
+        iteration = Public(3, "the iteration", of=ITSELF)
+        assert is_iteration(iteration)
+        assert not any(map(is_iteration, (iteration // 2, iteration & 255, iteration + 1, abs(iteration), 3)))
+
+
+def test_modules_of_parts_and_of_imports_within_functions_are_named(tmp_path: Path, monkeypatch: Any) -> None:
+    package = tmp_path / "late_parts"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "steps.py").write_text("class Step:\n    pass\n")
+    (package / "broken.py").write_text("raise RuntimeError\n")
+    (package / "needed.py").write_text("COUNT = 0\n")
+    (package / "used.py").write_text(
+        "class Sum:\n    def average(self):\n        from . import needed\n        from .broken import nothing\n"
+        "        from ... import beyond\n        import late_parts.missing\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from late_parts.steps import Step
+    from late_parts.used import Sum
+
+    protocol = Sum()
+    protocol.steps = ({"first": [Step()]}, Step, "text")
+    own = {name for name in world.modules_of(protocol) if name.startswith("late_parts")}
+    assert own == {"late_parts", "late_parts.used", "late_parts.steps", "late_parts.needed"}
+    for name in [each for each in sys.modules if each.startswith("late_parts")]:
+        del sys.modules[name]
