@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from math import gcd, inf
+from math import gcd, inf, pi
 from operator import itemgetter
 from typing import Any
 
@@ -29,6 +29,9 @@ the safe side, since a combination is called known that is all but known. PDMM's
 _EDGES = 2**20  # that are joined at once: rows of a running sum over thousands of nodes have a hundred times as many
 
 _AT_ONCE = 2**22  # numbers of rows that are reduced to a triangle together
+
+UNIFORM = ("uniform", "random")
+"""Laws of draws whose ends tell more than their spread says."""
 
 UNSEEN = 2.0**-40
 """How far from uniform masks may be in all, in total variation: by so much at most may any guess succeed more often."""
@@ -238,7 +241,7 @@ def _laws(one: Component) -> Any:
     """Return what equal components have in common beside the terms of their rows."""
     of_formula = {each: k for k, each in reversed([*enumerate(one.formula)])}
     alike = tuple(map(of_formula.get, one.formula))  # which are computed alike, whatever the formula
-    laws = tuple((each.node, each.step, each.range, each.spread, each.stream) for each in one.variables)
+    laws = tuple((each.node, each.step, each.range, each.spread, each.law, each.stream) for each in one.variables)
     return one.rows, one.modulus, laws, alike
 
 
@@ -312,7 +315,7 @@ def knowledge(
         return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas), distance)
     seen = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
-    spread = _normal(np.array([own[k].spread for k in draws]), component.largest)
+    spread = np.array([_hiding(own[k], component.largest) for k in draws])
     free = _free_of(hiding, seen)
     exact = _shares(free, np.zeros((len(free), 0)), nodes)
     behind = _shares(seen * (component.largest or 1.0), hiding * spread / repeated**0.5, nodes)
@@ -322,16 +325,18 @@ def knowledge(
     return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), open=between_steps)
 
 
-def _normal(spread: Any, largest: float) -> Any:
-    """Return the spread of the normal draws that tell as much of a number up to ``largest`` as these do.
+def _hiding(draw: Variable, largest: float) -> float:
+    """Return the spread of the normal draw that tells as much of a number up to ``largest`` as this one does.
 
-    Of c + U, with U uniform over a width w, at most log(1 + 2 largest / w) nats are known of c: y lies within a width
-    of w + 2 largest, and no law over a width has more entropy than the uniform one. Of normal draws of spread s it is
-    log(1 + (largest / s)**2) / 2, the most that any law of c of that size lets them tell.
+    Laplace and logistic draws are those of equal Fisher information. Of c + U, with U uniform over a width w, at most
+    log(1 + 2 largest / w) nats are known of c: it lies within a width of w + 2 largest, and no law over a width has
+    more entropy than the uniform one. Of a normal draw of spread s it is log(1 + (largest / s)**2) / 2, the most that
+    any law of c of that size lets it tell.
     """
-    width = abs(spread) * 12**0.5
-    ratio = width / (largest or 1.0)
-    return np.where(spread < 0, width / (2 * np.sqrt(ratio + 1)), spread)
+    if draw.law in UNIFORM:
+        width = draw.spread * 12**0.5
+        return float(width / (2 * (width / (largest or 1.0) + 1) ** 0.5))
+    return draw.spread * {"laplace": 2**-0.5, "logistic": 3 / pi}.get(draw.law, 1.0)
 
 
 def determined(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:

@@ -45,11 +45,10 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
 }
 """Draws of which the options may be listed, and their parameters."""
 _PARAMETER = "a parameter of a draw"
-_SPREAD = {"normal": 1.0, "standard_normal": 1.0, "uniform": -(12**-0.5), "random": -(12**-0.5), "integers": 12**-0.5}
-_SPREAD |= {"laplace": 1.0, "logistic": 3**0.5, "standard_cauchy": 2**0.5, "standard_t": 1.0}
-"""Standard deviations of the normal draws with their Fisher information: sums and mixtures of such tell no more of what
-they are added to than those of these normal draws (Zamir 1998, Fisher information inequality). Below zero, those of
-uniform draws: their ends tell more than that."""
+_SPREAD = {"normal": 1.0, "standard_normal": 1.0, "uniform": 12**-0.5, "random": 12**-0.5, "integers": 12**-0.5}
+_SPREAD |= {"laplace": 2**0.5, "logistic": np.pi / 3**0.5, "standard_cauchy": 2**0.5, "standard_t": 1.0}
+"""Standard deviations. Of heavy tails that of the normal draw with their Fisher information: sums and mixtures of such
+tell no more of what they are added to than those of these normal draws (Zamir 1998, Fisher information inequality)."""
 
 
 class OfStream:
@@ -124,11 +123,11 @@ def secretly(name: str, drawn: Any, args: Any, kw: Any, stream: Stream | None = 
     single = np.asarray(drawn).dtype
     if name not in LAWS or (single.kind == "f" and single.itemsize < 8):
         now().leave(f"secret draws by {name}(), a law that is not followed,")
-    return _variables(drawn, *_law(name, np.shape(drawn), args, kw), stream)
+    return _variables(drawn, *_law(name, np.shape(drawn), args, kw), stream, name)
 
 
 def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, int]:
-    """Return the spread of draws, of whole draws how many values they take, and the least value."""
+    """Return standard deviations, of whole draws how many values they take, and the least value."""
     given = dict(zip((*LAWS[name], "size"), args, strict=False)) | kw
     low, high = given.get("low", 0), given.get("high", 1)
     if name == "integers":
@@ -143,7 +142,7 @@ def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, An
     return np.broadcast_to(spread, shape), np.broadcast_to(np.asarray(count, object), shape), least
 
 
-def _variables(drawn: Any, spread: Any, count: Any, least: int, stream: Stream | None) -> Any:
+def _variables(drawn: Any, spread: Any, count: Any, least: int, stream: Stream | None, law: str) -> Any:
     trace, place = now(), here()
 
     def one(value: Any, size: float, values: Any) -> Any:
@@ -151,16 +150,16 @@ def _variables(drawn: Any, spread: Any, count: Any, least: int, stream: Stream |
             return value  # always the same
         step = 1 if values else 0
         if stream is None:
-            variable = trace.variable("draw", -1, value, step, spread=size, range=int(values), place=place)
+            variable = trace.variable("draw", -1, value, step, spread=size, law=law, range=int(values), place=place)
         else:
-            variable = stream.variable(value, size, int(values), place)
+            variable = stream.variable(value, size, int(values), place, law)
         number = Number(value, alone(variable), INF, DRAWS, step)
         number.below = least + int(values) if values and least >= 0 else 0
         return number
 
     if stream is None and not count.any() and spread.all() and np.ndim(drawn) > 1:
         several = zip(drawn.ravel().tolist(), spread.ravel().tolist(), strict=True)
-        variables = [trace.variable("draw", -1, value, 0, spread=size, place=place) for value, size in several]
+        variables = [trace.variable("draw", -1, value, 0, spread=size, law=law, place=place) for value, size in several]
         lead = drawn.shape[:-1]
         if (table := unknowns(drawn, variables, np.full(lead, DRAWS, object), np.array(INF))) is not None:
             return of_table(table)
@@ -182,7 +181,7 @@ def _jointly(drawn: Any, stream: Stream | None, mean: Any, cov: Any, *args: Any,
         now().leave("secret draws of what is no covariance")
     axes, spread = axes[:, sizes > least], np.sqrt(sizes[sizes > least])
     own = (drawn - mean) @ axes
-    draws = _variables(own, np.broadcast_to(spread, own.shape), np.zeros(own.shape, object), 0, stream)
+    draws = _variables(own, np.broadcast_to(spread, own.shape), np.zeros(own.shape, object), 0, stream, "normal")
     return draws @ axes.T + mean
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import Component, Row, components, components_of_tables
+from secmix.kernel.algebra import UNIFORM, Component, Row, components, components_of_tables
 from secmix.kernel.arrays import Followed, concrete, followed, is_secret, variables_of
 from secmix.kernel.forms import MOST_TERMS, Shared, packed
 from secmix.kernel.kept import KEPT
@@ -202,7 +202,7 @@ def _assumptions(fit: Fit, guards: Iterable[tuple[Place, int]]) -> tuple[str, ..
         assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
     by_iteration = any(piece[0] == "iteration" for each in fit.trace.streams for piece in each.key[1:])
     assumed += ["with the seeds that make masks, each iteration comes once"] * by_iteration
-    is_uniform = any(each.spread < 0 for each in fit.trace.variables.values())
+    is_uniform = any(each.law in UNIFORM for each in fit.trace.variables.values())
     assumed += ["uniform masks hide several numbers together as they hide each of them"] * is_uniform
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
     assumed += ["a fit is of a new object, which is called in this order, each iteration once"] * bool(fit.iterations)

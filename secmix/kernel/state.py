@@ -68,7 +68,8 @@ class Variable:
     node: int  # whose it is; -1 of a draw
     value: Any  # in this run
     step: float  # it is a whole multiple of this; 0 where it may be any number
-    spread: float = 0.0  # of a draw that of the normal one with its Fisher information; below 0: of a uniform one
+    spread: float = 0.0  # standard deviation of a draw; 0 of others
+    law: str = ""  # of a draw, by NumPy's name
     range: int = 0  # how many values a uniform whole draw takes; 0 of other laws
     place: Place | None = None  # where it was made
     entry: int = 0  # of an input: which of the vector

@@ -50,10 +50,11 @@ class Stream:
         """Return bytes of the stream, from the one of this number on."""
         return SecretBytes(plain, [("byte", self.number, begin + k) for k in range(len(plain))])
 
-    def variable(self, value: Any, spread: float, values: int, place: Place) -> int:
+    def variable(self, value: Any, spread: float, values: int, place: Place, law: str = "") -> int:
         """Add a draw of its own, and return its number."""
         step = 1 if values else 0
-        made = now().variable("draw", -1, value, step, spread=spread, range=values, place=place, stream=self.number)
+        own = {"spread": spread, "law": law, "range": values, "place": place, "stream": self.number}
+        made = now().variable("draw", -1, value, step, **own)
         self.numbers.append(made)
         return made
 

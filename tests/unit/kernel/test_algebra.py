@@ -120,25 +120,26 @@ def test_steps_that_floats_do_not_hold_are_not_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("law", "arguments", "spread", "deviation"),
+    ("law", "arguments", "spread", "hiding"),
     [
         ("normal", (5.0, 3.0), 3.0, 3.0),
-        ("uniform", (-1.0, 2.0), -3 / 12**0.5, 3 / 12**0.5),
-        ("laplace", (0.0, 2.0), 2.0, 8**0.5),
-        ("logistic", (1.0, 2.0), 2 * 3**0.5, 2 * np.pi / 3**0.5),
+        ("uniform", (-1.0, 2.0), 3 / 12**0.5, 0.75),
+        ("laplace", (0.0, 2.0), 8**0.5, 2.0),
+        ("logistic", (1.0, 2.0), 2 * np.pi / 3**0.5, 2 * 3**0.5),
         ("integers", (5, 25), 20 / 12**0.5, 20 / 12**0.5),
     ],
 )
 def test_draws_have_the_spread_and_the_bounds_of_their_law(
-    law: str, arguments: Any, spread: float, deviation: float
+    law: str, arguments: Any, spread: float, hiding: float
 ) -> None:
-    """The spread is that of the normal draws with their Fisher information; below zero, that of uniform ones."""
     trace = Trace()
     with following(trace):
         draws = getattr(generator(), law)(*arguments, size=1000)
         numbers = draws.objects.tolist()
-    assert trace.variables[next(iter(trace.variables))].spread == pytest.approx(spread)
-    assert np.std([each.value for each in numbers]) == pytest.approx(deviation, rel=0.2)
+    first = trace.variables[next(iter(trace.variables))]
+    assert first.spread == pytest.approx(spread)
+    assert algebra._hiding(first, 1.0) == pytest.approx(hiding)
+    assert np.std([each.value for each in numbers]) == pytest.approx(spread, rel=0.2)
     if law == "integers":
         assert {each.below for each in numbers} == {25}
         assert {each.range for each in trace.variables.values()} == {20}
