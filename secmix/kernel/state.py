@@ -275,8 +275,12 @@ def is_raise(place: Place) -> bool:
 
 def imports_in(file: str) -> list[Any]:
     """List the imports in a protocol's file."""
-    nodes = _nodes(_text_of(file)) if is_protocol(file) else ()
-    return [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return _imports(_text_of(file)) if is_protocol(file) else []
+
+
+@lru_cache(maxsize=1024)
+def _imports(text: tuple[str, ...]) -> list[Any]:
+    return [node for node in _nodes(text) if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
 def _text_of(file: str) -> tuple[str, ...]:

@@ -329,7 +329,7 @@ class _Types(type):
         return _STAND_FOR.get(kind, kind)
 
 
-_STAND_FOR = {int: _Int, float: _Float, Followed: np.ndarray, Draws: np.random.Generator}
+_STAND_FOR = {int: _Int, float: _Float, Followed: np.ndarray}
 _BUILTINS: dict[str, Any] = {each.__name__: _reading(each) for each in (bytes, bytearray, memoryview)}
 _BUILTINS |= {name: _not_followed(getattr(builtins, name), name) for name in ("hash", "id")}
 _BUILTINS |= {"isinstance": _is_instance, "type": _Types("type", (), {})}
@@ -402,6 +402,7 @@ def _imported_by(module: types.ModuleType) -> set[str]:
     return {name for name in names if name in sys.modules or _is_loaded(name, module.__name__)}
 
 
+@functools.cache  # most are names of what a module holds, and no modules
 def _is_loaded(name: str, by: str) -> bool:
     """Load a module of the same package, as a call would, and say whether that is one."""
     with suppress(Exception):  # a user's module may fail in any way, and does then in the call

@@ -266,7 +266,7 @@ class Wire:
         for k, first in enumerate(sent[0]):
             stacked = np.stack([messages[k].numbers.reshape(-1) for messages in sent])
             arrived.append(_sent(channel, first.frame, stacked if first.origin is None else arrived[first.origin]))
-            if type(arrived[-1]) is np.ndarray and arrived[-1].tobytes() != stacked.tobytes():
+            if arrived[-1].__class__ is np.ndarray and arrived[-1].tobytes() != stacked.tobytes():
                 raise SecmixError(
                     f"the channel changes '{first.frame[3]}', which a batch cannot deliver; call it with one run at "
                     "a time"

