@@ -307,29 +307,34 @@ def _batches(most: int, sizes: int) -> Iterator[slice]:
         end -= size
 
 
-def _share_masks(protocol: Any, network: Network, inputs: Any, seed: int, most: int) -> bool:
-    """Say whether some runs of equal inputs send the same numbers in a large batch, and others in one of two runs.
+_FEW_RUNS = 5  # of equal inputs: where masks cancel, rounding and wrapped words leave fewer different numbers
 
-    Others are those that differ by more than rounding: sums in which masks cancel may do that by chance, or not. What
-    all runs send alike has no mask in it, since a coin has it that another node begins, say.
+
+def _share_masks(protocol: Any, network: Network, inputs: Any, seed: int, most: int) -> bool:
+    """Say whether runs of equal inputs send the same numbers in a large batch, where a few runs send all others.
+
+    Others are those that differ by more than rounding. What all runs send alike has no mask in it, since a coin has it
+    that another node begins, say.
     """
-    pair, many = (
+    some, many = (
         copied(protocol).average(np.repeat(inputs, runs, axis=0), network, np.random.default_rng([seed, 5]))[1]
-        for runs in (2, most)
+        for runs in (_FEW_RUNS, most)
     )
     blocks = [
         (one.payload, several.payload)
-        for one, several in zip(pair, many, strict=False)  # other batches may send other blocks, which ends the proof
-        if (one.payload.shape[1], several.payload.shape[1]) == (2, most) and one.payload.dtype.kind in "iuf"
+        for one, several in zip(some, many, strict=False)  # other batches may send other blocks, which ends the proof
+        if (one.payload.shape[1], several.payload.shape[1]) == (_FEW_RUNS, most) and one.payload.dtype.kind in "iuf"
     ]
-    rounding = ROUNDING * max(
-        (float(np.abs(one).max(initial=0)) for one, _ in blocks if one.dtype.kind == "f"), default=0
-    )
+    sizes = [float(np.abs(one).max(initial=0)) for one, _ in blocks if one.dtype.kind == "f"]
+
+    def are_near(runs: Any) -> Any:
+        first, *others = runs.astype(float)
+        return [_near(first, each, ROUNDING * max(sizes, default=0.0)).all() for each in others]
+
     return any(
-        not any(_near(each[1:].astype(float), each[:1].astype(float), rounding).all() for each in (of_two, of_many))
-        and _is_repeated(of_many)
+        not any(are_near(of_few)) and _is_repeated(of_many) and not _is_repeated(of_few) and not all(are_near(of_many))
         for one, several in blocks
-        for of_two, of_many in zip(one, several, strict=True)
+        for of_few, of_many in zip(one, several, strict=True)
     )
 
 

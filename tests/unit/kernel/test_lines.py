@@ -49,7 +49,7 @@ FRESH_SLIPS = 160
 """The cost of 24 slips of a set by another hand: encodings that may be no number, guards that may be caught, functions
 that NumPy calls, and what caches, loggers, pools, generators and the process keep from call to call."""
 
-SLIPS_OF_TYPE = 320
+SLIPS_OF_TYPE = 330
 """The cost of 39 slips of another set: what types, attributes and hashes tell of a number, what is made of the
 iteration, tests that hand a value out, masks that runs of a batch share, modules that parts and functions bring along,
 and what uniform draws leave visible. Some ninety of them run in every clearance."""
