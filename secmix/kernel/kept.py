@@ -77,7 +77,7 @@ def kept(
         roots["at hand"] = _at_hand(channel.get("transcript"))
         found = [walk.digest(each, path) for path, each in roots.items()]
         digest: Any = (*found, *(walk.namespace(each, path, each.__setitem__) for path, each in spaces.items()))
-    except RecursionError:
+    except Exception:  # too deep, or an object of a library refuses to say what it holds
         digest = object()
     return digest, walk.numbers
 

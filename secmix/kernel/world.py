@@ -299,19 +299,19 @@ def _is_instance(value: Any, kinds: Any) -> bool:
     """Say whether a value is of some types; of a secret, if it would be whether it is Python's or NumPy's own."""
     if type(value) is not Number:
         return isinstance(value, kinds)
-    several = kinds if isinstance(kinds, tuple) else getattr(kinds, "__args__", (kinds,))
-    answers = {_is_of(several, kind) for kind in value.kinds}
+    several = tuple(_each_of(kinds))
+    if any(isinstance(value, kind) for kind in several if isinstance(kind, _Like)):
+        return True  # for ``int`` and ``float`` it passes, whichever it is
+    answers = {issubclass(kind, several) for kind in value.kinds}
     if len(answers) > 1:
         now().leave("whether a secret is a number of Python's or of NumPy's")
     return answers.pop()
 
 
-def _is_of(several: tuple[Any, ...], kind: type) -> bool:
-    return any(_is_of(each, kind) if isinstance(each, tuple) else issubclass(kind, _original(each)) for each in several)
-
-
-def _original(kind: Any) -> Any:
-    return kind.__mro__[1] if isinstance(kind, _Like) else kind
+def _each_of(kinds: Any) -> Iterator[Any]:
+    """Yield the types that ``isinstance`` is given, in a tuple or a union."""
+    several = kinds if isinstance(kinds, tuple) else getattr(kinds, "__args__", None)
+    yield from (kind for each in several for kind in _each_of(each)) if several is not None else (kinds,)
 
 
 class _Types(type):
@@ -356,13 +356,14 @@ def modules_of(protocol: Any) -> set[str]:
     waiting = {"secmix.protocols"}
     for part in _parts_of(protocol):
         waiting |= {kind.__module__ for kind in type(part).__mro__} | {str(getattr(part, "__module__", ""))}
+    own = {name.split(".")[0] for name in waiting}  # what libraries import within functions, they import for all
     modules = {name for name in sys.modules if name.startswith(_HOUSE)}
     while waiting:
         name = waiting.pop()
         if (name in modules and not name.startswith("secmix.protocols")) or not _is_protocols(name):
             continue
         modules.add(name)
-        waiting |= _imported_by(sys.modules[name]) - modules
+        waiting |= _imported_by(sys.modules[name]) - modules if name.split(".")[0] in own else set()
         for each in vars(sys.modules[name]).values():
             used = each.__name__ if isinstance(each, types.ModuleType) else getattr(each, "__module__", None)
             if isinstance(used, str) and used not in modules:

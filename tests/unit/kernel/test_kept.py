@@ -433,6 +433,24 @@ class CountsForAll(examples.RingSum):
         CALLS += 1
 
 
+class Refusing:
+    """An object of a library that fails where it is asked for an attribute."""
+
+    __slots__ = ("listener",)
+
+    def __getattr__(self, name: str) -> Any:
+        raise (TypeError if name == "listener" else AttributeError)(name)
+
+
+def test_what_refuses_to_say_what_it_holds_is_unlike_everything() -> None:
+    protocol = examples.RingSum()
+    protocol.helper = Refusing()
+    fit = follow(protocol, NETWORK, [np.ones((1, 3, 2))] * 3)
+    assert not fit.error
+    assert len({id(each) for each in fit.kept}) == len(fit.kept)
+    assert fit.kept[1] != fit.kept[2]
+
+
 def test_a_module_has_its_numbers_back_after_an_interrupt() -> None:
     inputs = [np.ones((1, 3, 2))] * 3
     varying = follow(CountsForAll(), NETWORK, inputs).varying

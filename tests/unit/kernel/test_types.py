@@ -66,7 +66,10 @@ def test_what_is_the_same_in_use_is_answered(secret: Any) -> None:
     assert world._is_instance(secret, numbers.Real)
     assert world._is_instance(secret, float | int)
     assert world._is_instance(secret, (str, FLOAT))
+    assert world._is_instance(secret, (str, (bytes, FLOAT)))
     assert not world._is_instance(secret, (str, np.ndarray))
+    assert not world._is_instance(secret, INT)
+    assert world._is_instance(Number(3, None, INF, 2, 1), INT)  # Python's or a word of NumPy's
     assert world._is_instance("text", str)
     assert world._is_scalar(secret)
     assert world._is_scalar(2.0)
