@@ -86,11 +86,19 @@ def with_proof_of(case: CellContext, other: CellContext) -> CellContext:
 
 
 def _proved(case: CellContext, setup: SumSetup, observation: SumObservation) -> KnownSums | Open:
-    proof = case.fitted[_TRACED] = _trace(case, setup, observation)
+    proof = _trace(case, setup, observation)
     return clear(proof, setup.network, setup.adversary, calls=len(observation.iterations))
 
 
 def _trace(case: CellContext, setup: SumSetup, observation: SumObservation) -> Proof:
+    """Return the proof of a cell's protocol, whoever looks, made once for the case."""
+    if _TRACED not in case.fitted:
+        case.fitted[_TRACED] = _traced_anew(case, setup, observation)
+    proof: Proof = case.fitted[_TRACED]
+    return proof
+
+
+def _traced_anew(case: CellContext, setup: SumSetup, observation: SumObservation) -> Proof:
     active = AdversaryTraits.of(setup.adversary).active
     protocol = case.built if case.built is not None else setup.protocol
     if isinstance(protocol, LinearMasks):  # the kernel follows the draws themselves

@@ -37,7 +37,7 @@ _PURE = frozenset(
 OfIteration = Callable[[Any], Any]
 """What a public number is in an iteration, by its number or an array of these."""
 ITSELF: OfIteration = operator.pos
-"""What the iteration is in an iteration."""
+"""The iteration, as a function of itself."""
 
 
 class Coin:

@@ -300,9 +300,8 @@ def _is_instance(value: Any, kinds: Any) -> bool:
     if type(value) is not Number:
         return isinstance(value, kinds)
     several = tuple(_each_of(kinds))
-    if any(isinstance(value, kind) for kind in several if isinstance(kind, _Like)):
-        return True  # for ``int`` and ``float`` it passes, whichever it is
-    answers = {issubclass(kind, several) for kind in value.kinds}
+    passes = any(isinstance(value, kind) for kind in several if isinstance(kind, _Like))  # whichever int or float it is
+    answers = {passes or issubclass(kind, several) for kind in value.kinds}
     if len(answers) > 1:
         now().leave("whether a secret is a number of Python's or of NumPy's")
     return answers.pop()
@@ -315,7 +314,7 @@ def _each_of(kinds: Any) -> Iterator[Any]:
 
 
 class _Types(type):
-    """What is followed passes for what it stands for where a protocol asks for its type."""
+    """The type ``type`` in a protocol: what is followed has the type of what it stands for."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, type)

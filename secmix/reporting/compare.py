@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Direction = Literal["worse", "unclear", "better", "added", "removed"]
 Line = tuple[str, str, str, Direction]
-"""What, before, after, direction."""
+"""A figure that is compared: its name, before, after, and the direction of the change."""
 ORDER: tuple[Direction, ...] = ("worse", "unclear", "added", "removed", "better")
 
 _NAMED = 6  # lines of a network

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, HonestButCurious
+from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.engine import run_cell
 from secmix.auditing.engine.estimate import clearing_nobody, estimate, planned_runs, too_wide
@@ -171,6 +172,28 @@ def test_exact_evidence_makes_no_more_blocks_than_it_needs(monkeypatch: pytest.M
     ]
     case = audit_cell(cell, setup, seeds_of(cell), "")[0]
     assert any("160 were made" in note for note in case.notes)
+
+
+class Unpicklable(SecureSum):
+    """Holds what no proof can be filed under."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        object.__setattr__(self, "note", lambda: None)
+
+
+def test_a_protocol_is_traced_once_however_many_blocks_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "block_size", lambda cell, setup: 20)
+    proofs: list[Any] = []
+
+    def prove(*given: Any, **more: Any) -> Any:
+        proofs.append(own(*given, **more))
+        return proofs[-1]
+
+    own = proof.prove
+    monkeypatch.setattr(proof, "prove", prove)
+    audited(Unpicklable(), HonestButCurious({1, 3}), "")
+    assert [each.open for each in proofs] == [""]
 
 
 def test_iterations_with_the_same_coefficients_share_what_follows_from_them() -> None:

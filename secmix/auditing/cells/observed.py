@@ -135,14 +135,15 @@ def _observed(
     def proved(first: SumObservation) -> bool:
         if first.runs < FEWEST_RUNS:
             before(first, "the proof")
-        return sends_alike(CellContext(cell, setup, first, built=built))
+        return sends_alike(CellContext(cell, setup, first, built=built, fitted=fitted))
 
+    fitted: dict[Any, Any] = {}  # what is traced of the first runs is traced of all
     exact = is_exact(cell, setup)
     observation = observe(
         cell, setup, seeds, lambda first, left: before(first, f"the other {left} runs"), exact=exact, proved=proved
     )
     before(observation, "the proof")
-    case = CellContext(cell, setup, observation, built=built)
+    case = CellContext(cell, setup, observation, built=built, fitted=fitted)
     has_cipher = SumTraits.of(built).cipher(setup.network) is not None
     sealed = sealed_check(case) if has_cipher else None
     if sealed is not None and sealed.failed:

@@ -45,7 +45,7 @@ class Decoded:
 
     @property
     def known(self) -> tuple[float, float]:
-        """What is explained, or the share of runs in which all came out, if that is more; with lower ends."""
+        """The share that is explained, or of runs in which all came out, if that is more; with lower ends."""
         value, low = self.explained
         return max(value, self.exact / self.runs), max(low, wilson(self.exact, self.runs)[0])
 

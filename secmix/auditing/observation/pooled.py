@@ -1,4 +1,4 @@
-"""How far the result of a run is from that of pooled data."""
+"""Measure the result of a run against that of pooled data, which is fitted once for all cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a protocol finds out of the type of a number, or by what it can do: the same as in use, or the proof ends."""
+"""A protocol that asks for a number's type, or for what it can do, hears what it hears in use; or the proof ends."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ EDGES = Network.complete(N).edges
 
 
 class Resized(Pairwise):
-    """Where none are handed over, it draws those of sixteen runs, and fills up."""
+    """Draws, where none are handed over, those of sixteen runs, and fills up."""
 
     def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
         block = self.draw_masks(min(runs, BLOCK), m, network, rng)
@@ -26,7 +26,7 @@ class Resized(Pairwise):
 
 
 class Joined(Pairwise):
-    """Where none are handed over, it joins as many blocks as there are, of which it draws one."""
+    """Joins, where none are handed over, as many blocks as there are, of which it draws one."""
 
     def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
         block = self.draw_masks(min(runs, BLOCK), m, network, rng)

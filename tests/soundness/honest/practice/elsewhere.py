@@ -1,4 +1,4 @@
-"""What is kept, or drawn, in modules that the protocol's own does not name, and under names like Python's own."""
+"""Slips that keep, or draw, in modules that the protocol's own does not name, and under names like Python's own."""
 
 from __future__ import annotations
 

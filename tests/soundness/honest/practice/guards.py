@@ -40,7 +40,7 @@ class Level(Told):
 
 
 class Largest(Told):
-    """Which entry is largest, where all are numbers."""
+    """Sends which entry is largest, where all are numbers."""
 
     def found_out(self, values: Array) -> float:
         if not np.isfinite(values).all() or (place := max(range(len(values)), key=lambda k: values[k])) < 0:
@@ -49,7 +49,7 @@ class Largest(Told):
 
 
 class Found(Told):
-    """Where a level stands in a list."""
+    """Sends where a level stands in a list."""
 
     def found_out(self, values: Array) -> float:
         levels = np.rint(values).tolist()
@@ -59,7 +59,7 @@ class Found(Told):
 
 
 class Busy(Told):
-    """Whether any entry is above a level."""
+    """Sends whether any entry is above a level."""
 
     def found_out(self, values: Array) -> float:
         if not np.isfinite(values).all() or (is_busy := any(x > 14 for x in values)) not in (True, False):
