@@ -283,6 +283,24 @@ def _imports(text: tuple[str, ...]) -> list[Any]:
     return [node for node in _nodes(text) if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
+def identities_in(file: str) -> frozenset[int]:
+    """List the lines of a protocol's file that compare something with a truth value by identity."""
+    return _identities(_text_of(file)) if is_protocol(file) else frozenset()
+
+
+@lru_cache(maxsize=1024)
+def _identities(text: tuple[str, ...]) -> frozenset[int]:
+    lines: set[int] = set()
+    for node in _nodes(text):
+        by_identity = isinstance(node, ast.Compare) and any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
+        several = (
+            [node.left, *node.comparators] if by_identity else [node] if isinstance(node, ast.MatchSingleton) else []
+        )
+        if any(isinstance(getattr(each, "value", None), bool) for each in several):
+            lines.update(range(node.lineno, (node.end_lineno or 0) + 1))
+    return frozenset(lines)
+
+
 def _text_of(file: str) -> tuple[str, ...]:
     return tuple(linecache.getlines(file))
 

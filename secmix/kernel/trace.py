@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import gc
+import sys
+import threading
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -36,7 +38,18 @@ from secmix.kernel.draws import Draws
 from secmix.kernel.forms import MOST_TERMS, alone
 from secmix.kernel.kept import KEPT, kept
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import ANYTHING, INF, LeftTrace, Place, Trace, following, is_protocol, is_raise, now
+from secmix.kernel.state import (
+    ANYTHING,
+    INF,
+    LeftTrace,
+    Place,
+    Trace,
+    following,
+    identities_in,
+    is_protocol,
+    is_raise,
+    now,
+)
 from secmix.kernel.streams import SecretBytes
 from secmix.kernel.tables import unknowns
 from secmix.kernel.world import modules_of, replaced, with_method
@@ -264,6 +277,7 @@ def follow(
 
     with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
         end.enter_context(uncollected())
+        end.enter_context(_identities_noted(modules))
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
         for trace.call, given in enumerate(inputs):
@@ -299,6 +313,33 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         restore()
+
+
+@contextmanager
+def _identities_noted(modules: Iterable[str]) -> Iterator[None]:
+    """End the proof at a line of these modules that asks whether something *is* True: a stand-in never is."""
+    files = {str(getattr(sys.modules[name], "__file__", None)) for name in modules}
+    lines = {file: several for file in files if (several := identities_in(file))}
+
+    def called(frame: Any, event: str, _: Any) -> Any:
+        return at_line if frame.f_code.co_filename in lines else None
+
+    def at_line(frame: Any, event: str, _: Any) -> Any:
+        if event == "line" and frame.f_lineno in lines[frame.f_code.co_filename] and not now().left:
+            place = Place(frame.f_code.co_filename, frame.f_lineno)
+            now().left.append(("a truth value that is compared by identity (leave `is` out)", place))
+        return at_line
+
+    before = sys.gettrace()
+    if lines:
+        threading.settrace(called)
+        sys.settrace(called)
+    try:
+        yield
+    finally:
+        if lines:
+            threading.settrace(None)  # type: ignore[arg-type]
+            sys.settrace(before)
 
 
 def _draws(*seed: int) -> Draws:

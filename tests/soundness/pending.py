@@ -13,7 +13,6 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
-    "counts by a comparison that is True": "holds",  # a stand-in for a truth value is not the one that Python has
     "clipped by a norm": "inconclusive",  # sums and powers forget what they are no less than
     "clipped by products": "inconclusive",
     "a layer norm": "inconclusive",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import numbers
 import sys
+import textwrap
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -13,13 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix.kernel import world
+from secmix.kernel import prove, world
 from secmix.kernel.coins import ITSELF, Public
 from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, LeftTrace, Trace, following
 from secmix.kernel.streams import is_iteration
+from secmix.network import Network
 
+INPUTS = [np.random.default_rng([5, call]).normal(size=(1, 3, 2)) for call in range(3)]
 TYPE, FLOAT, INT = (world._BUILTINS[name] for name in ("type", "float", "int"))
 
 
@@ -102,6 +105,30 @@ def test_only_the_iteration_itself_comes_once() -> None:
         iteration = Public(3, "the iteration", of=ITSELF)
         assert is_iteration(iteration)
         assert not any(map(is_iteration, (iteration // 2, iteration & 255, iteration + 1, abs(iteration), 3)))
+
+
+IDENTITIES = {
+    "x > 2 is compared": "return [(x > 2) is True for x in s.ravel()[:1]]",
+    "the other way round": "return [False is not x for x in s.ravel()[:1]]",
+    "by a match": "match s.ravel()[0] > 2:\n    case True:\n        return 1",
+}
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_a_line_that_asks_what_is_true_ends_the_proof_if_it_runs(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    text = textwrap.indent("def ask(s):\n" + textwrap.indent(IDENTITIES[name], "    "), "    ")
+    imports = "from unit.kernel.examples import RingSum\n\n\nclass Asking(RingSum):\n"
+    beside = "    def beside(self, channel, rows, masks, rng):\n        if self.asks:\n            self.ask(rows)\n"
+    (tmp_path / "asking_for_truth.py").write_text(f"{imports}    asks = True\n\n    @staticmethod\n{text}\n\n{beside}")
+    monkeypatch.syspath_prepend(tmp_path)
+    import asking_for_truth
+
+    before, protocol = sys.gettrace(), asking_for_truth.Asking()
+    assert "compared by identity" in prove(protocol, Network.complete(3), INPUTS).open
+    protocol.asks = False
+    assert not prove(protocol, Network.complete(3), INPUTS).open
+    assert sys.gettrace() is before
+    del sys.modules["asking_for_truth"]
 
 
 def test_modules_of_parts_and_of_imports_within_functions_are_named(tmp_path: Path, monkeypatch: Any) -> None:
