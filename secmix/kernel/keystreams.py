@@ -106,7 +106,7 @@ KEYED: dict[str, Callable[..., Any]] = {"new": _hmac, "digest": _digest, "HMAC":
 
 _COUNTERS: dict[str, tuple[int, Any, int]] = {"AES CTR": (16, "big", 12), "ChaCha20": (64, "little", 0)}
 """Of ciphers that are streams: bytes of a block; order and place of the 4 bytes of a nonce that count blocks."""
-_CIPHERS = "cryptography.hazmat.primitives.ciphers"
+_CIPHERS, _HKDF = (f"cryptography.hazmat.primitives.{each}" for each in ("ciphers", "kdf.hkdf"))
 
 
 @dataclass
@@ -187,17 +187,51 @@ def _cipher(original: Any) -> Callable[..., Any]:
     return make
 
 
+class KeyDerivation:
+    """Stands for HKDF, or its second half: what it makes of a secret key is a stream (Krawczyk 2010; RFC 5869)."""
+
+    def __init__(self, original: Any, algorithm: Any, length: int, info: Any, **salt: Any) -> None:
+        given = {name: as_bytes(b"" if each is None else each) for name, each in {"info": info, **salt}.items()}
+        self._real = original(algorithm, length, **{name: each.plain for name, each in given.items()})
+        self._label = f"{original.__name__} {algorithm.name}"
+        self._settings = [("public", "settings"), *as_pieces([given.pop("info")])]
+        for each in given.values():
+            self._settings[:0] = _as_key(each)
+
+    def derive(self, key_material: Any) -> Any:
+        """Return bytes that follow from a key: as many as were asked for."""
+        key = as_bytes(key_material)
+        plain = self._real.derive(key.plain)
+        pieces = [*self._settings, ("public", "key"), *as_pieces([key])]
+        stream = _stream(self._label, pieces, bits_of(as_pieces([key])))
+        return plain if stream is None else stream.octets(plain)
+
+
+def _derivations(module: Any) -> dict[str, Callable[..., Any]]:
+    def extract_and_expand(algorithm: Any, length: int, salt: Any, info: Any, backend: Any = None) -> KeyDerivation:
+        return KeyDerivation(module.HKDF, algorithm, length, info, salt=salt)
+
+    def expand(algorithm: Any, length: int, info: Any, backend: Any = None) -> KeyDerivation:
+        return KeyDerivation(module.HKDFExpand, algorithm, length, info)
+
+    return {"HKDF": extract_and_expand, "HKDFExpand": expand}
+
+
 def ciphers() -> dict[str, dict[str, Any]]:
     """Return what stands for members of the modules of ciphers, by module, inner ones first, if these are loaded."""
-    return _ciphers() if _CIPHERS in sys.modules else {}
+    return _members(tuple(name for name in (_CIPHERS, _HKDF) if name in sys.modules))
 
 
 @functools.cache
-def _ciphers() -> dict[str, dict[str, Any]]:
-    package, algorithms, modes = (sys.modules[_CIPHERS + each] for each in ("", ".algorithms", ".modes"))
-    keyed = {name: _parts_of(getattr(algorithms, name), "key") for name in ("AES", "AES128", "AES256")}
-    keyed["ChaCha20"] = _parts_of(algorithms.ChaCha20, "key", "nonce")
-    counters = {"CTR": _parts_of(modes.CTR, "nonce")}
-    members = {".algorithms": keyed, ".modes": counters, "": {"Cipher": _cipher(package.Cipher)}}
-    *above, _ = itertools.accumulate(_CIPHERS.split("."), "{}.{}".format)  # by whose names these may be reached
-    return {_CIPHERS + name: each for name, each in members.items()} | {name: {} for name in reversed(above)}
+def _members(loaded: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    by_module: dict[str, dict[str, Any]] = {}
+    if _CIPHERS in loaded:
+        package, algorithms, modes = (sys.modules[_CIPHERS + each] for each in ("", ".algorithms", ".modes"))
+        keyed = {name: _parts_of(getattr(algorithms, name), "key") for name in ("AES", "AES128", "AES256")}
+        keyed["ChaCha20"] = _parts_of(algorithms.ChaCha20, "key", "nonce")
+        by_module = {f"{_CIPHERS}.algorithms": keyed, f"{_CIPHERS}.modes": {"CTR": _parts_of(modes.CTR, "nonce")}}
+        by_module[_CIPHERS] = {"Cipher": _cipher(package.Cipher)}
+    if _HKDF in loaded:
+        by_module[_HKDF] = _derivations(sys.modules[_HKDF])
+    above = {part for name in loaded for part in itertools.accumulate(name.split("."), "{}.{}".format)} - {*loaded}
+    return by_module | {name: {} for name in sorted(above, key=len, reverse=True)}  # by whose names these are reached

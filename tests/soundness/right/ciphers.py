@@ -15,6 +15,10 @@ from ..honest.seeds.ciphers import HAS_CIPHERS, by_python, by_state, of_aes, of_
 from .expanded import KeptKeys, Own, Seeded
 from .published import BONAWITZ, right
 
+if HAS_CIPHERS:
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
+
 
 class StateOfWords(Seeded):
     """Seeds RandomState by all words of a hash of the seed."""
@@ -79,6 +83,23 @@ class ImportedWhereUsed(Seeded):
         return np.frombuffer(cipher.encryptor().update(bytes(8 * m)), np.uint64)
 
 
+class Derived(Seeded):
+    """HKDF of the package ``cryptography``."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        derive = HKDF(algorithm=hashes.SHA256(), length=8 * m, salt=b"secure sum", info=b"mask")
+        return np.frombuffer(derive.derive(seed.tobytes()), dtype=np.uint64)
+
+
+class DerivedByIteration(KeptKeys):
+    """The second half of HKDF, with the averaging in its label."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        info = b"mask" + channel.iteration.to_bytes(8, "big")
+        derive = HKDFExpand(algorithm=hashes.SHA256(), length=8 * m, info=info)
+        return np.frombuffer(derive.derive(seed.tobytes()), dtype=np.uint64)
+
+
 SERVED, OUT, ONE = CuriousServer(), Eavesdropper(), HonestButCurious({1})
 WHY = BONAWITZ + "; seeds are secret and no stream is used twice"
 CASES = [
@@ -91,5 +112,7 @@ if HAS_CIPHERS:
     CASES += [
         right("nonces numbered by round", NumberedNonces, SERVED, WHY, family="seeds"),
         right("ChaCha20 of long keys", LongCiphers, ONE, WHY, family="seeds"),
+        right("keys by HKDF", Derived, SERVED, WHY, family="seeds"),
+        right("keys by HKDF and averaging", DerivedByIteration, SERVED, WHY, family="seeds"),
         right("a cipher imported where it is used", ImportedWhereUsed, OUT, WHY, family="seeds"),
     ]

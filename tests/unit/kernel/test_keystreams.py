@@ -15,7 +15,9 @@ import pytest
 
 pytest.importorskip("cryptography", reason="the package cryptography is not installed")
 import cryptography
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, HonestButCurious
@@ -43,6 +45,14 @@ def chacha(key: Any, nonce: Any, m: int) -> Any:
     return words(Cipher(algorithms.ChaCha20(key=key, nonce=nonce), mode=None), m)
 
 
+def derived(key: Any, m: int, salt: Any = None, info: Any = b"mask") -> Any:
+    return np.frombuffer(HKDF(hashes.SHA256(), 8 * m, salt, info).derive(key), np.uint64)
+
+
+def expanded(key: Any, m: int, info: Any) -> Any:
+    return np.frombuffer(HKDFExpand(algorithm=hashes.SHA256(), length=8 * m, info=info).derive(key), np.uint64)
+
+
 def numbered(channel: Any, length: int) -> Any:
     return channel.iteration.to_bytes(length, "big")
 
@@ -61,6 +71,13 @@ RIGHT: dict[str, Expand] = {
     "ChaCha20, numbered": lambda seed, m, channel: chacha(seed.tobytes(), bytes(4) + numbered(channel, 12), m),
     "decrypted": lambda seed, m, channel: np.frombuffer(
         Cipher(algorithms.AES256(seed.tobytes()), modes.CTR(bytes(16))).decryptor().update(bytes(8 * m)), np.uint64
+    ),
+    "HKDF": lambda seed, m, channel: derived(seed.tobytes(), m),
+    "HKDF, numbered": lambda seed, m, channel: derived(seed.tobytes(), m, b"salt", b"mask" + numbered(channel, 8)),
+    "HKDF, a secret salt": lambda seed, m, channel: derived(seed.tobytes()[:16], m, seed.tobytes()[16:]),
+    "HKDFExpand": lambda seed, m, channel: expanded(seed.tobytes(), m, b"mask"),
+    "HKDF, half by half": lambda seed, m, channel: np.concatenate(
+        [derived(seed.tobytes(), half, b"", bytes([k])) for k, half in enumerate((m // 2, m - m // 2))]
     ),
 }
 
@@ -106,8 +123,9 @@ def test_a_stream_hides_from_whoever_does_not_know_the_key(name: str) -> None:
     assert isinstance(node, KnownSums), node
     assert (server.sums, node.sums) == ((frozenset({0, 1, 2, 3}),), (frozenset({0, 2, 3}),))
     assert not server.covers
-    kind = "ChaCha20" if "ChaCha20" in name else "AES"
-    assert any(f"nobody tells from random what {kind} with a counter make" in each for each in server.assumes)
+    kind = name.split(",")[0].split("-")[0].replace("decrypted", "AES")
+    kind = f"{kind} sha256" if "HKDF" in kind else f"{kind} with a counter"
+    assert any(f"nobody tells from random what {kind} make" in each for each in server.assumes)
 
 
 OPEN: dict[str, tuple[Expand, str]] = {
@@ -128,6 +146,11 @@ OPEN: dict[str, tuple[Expand, str]] = {
         lambda seed, m, channel: aes(seed.tobytes(), bytes(12) + b"\xff" * 4, m),
         "a cipher whose counter overflows",
     ),
+    "a short key of HKDF": (
+        lambda seed, m, channel: derived(seed.tobytes()[:8], m, seed.tobytes()[8:]),
+        "a seed of 64 bits",
+    ),
+    "a public key of HKDF": (lambda seed, m, channel: derived(bytes(32), m, seed.tobytes()), "a seed of 0 bits"),
     "no stream": (
         lambda seed, m, channel: words(Cipher(algorithms.AES(seed.tobytes()), modes.ECB()), 2)[[0] * m],
         "AES ECB with a secret key, which is no stream",
@@ -162,14 +185,21 @@ def test_a_key_and_nonce_used_again_are_seen() -> None:
         "halves": proved(
             lambda seed, m, channel: np.concatenate([aes(seed.tobytes(), bytes(16), h) for h in (m // 2, m - m // 2)])
         ),
+        "of HKDF": proved(RIGHT["HKDF"], reuses_masks=True),
+        "of HKDF by two salts": proved(
+            lambda seed, m, channel: np.concatenate(
+                [derived(seed.tobytes(), half, bytes(k)) for k, half in enumerate((m // 2, m - m // 2))]
+            )
+        ),
         "of ChaCha20": proved(RIGHT["ChaCha20"], reuses_masks=True),
     }
     for name, proof in twice.items():
         found = clear(proof, NETWORK, CuriousServer())
         assert not isinstance(found, KnownSums) or max(found.exact.values()) > 0.3, name
-    fresh = clear(proved(RIGHT["AES-128, numbered"], reuses_masks=True), NETWORK, CuriousServer())
-    assert isinstance(fresh, KnownSums)
-    assert max(fresh.exact.values()) == pytest.approx(0.25)
+    for name in ("AES-128, numbered", "HKDF, numbered"):
+        fresh = clear(proved(RIGHT[name], reuses_masks=True), NETWORK, CuriousServer())
+        assert isinstance(fresh, KnownSums), name
+        assert max(fresh.exact.values()) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +247,13 @@ def test_a_public_key_is_public(cipher: Any) -> None:
     keyed = clear(proved(lambda seed, m, channel: cipher(bytes(32), bytes(4) + numbered(channel, 8) + bytes(4), m)),
                   NETWORK, CuriousServer())  # fmt: skip
     assert isinstance(keyed, Open) or keyed.covers
+
+
+def test_what_is_derived_of_a_public_key_is_public() -> None:
+    with following(Trace()) as trace, replaced({__name__}):
+        found = derived(bytes(32), 4)
+        assert not trace.streams
+    assert np.asarray(found).tolist() == derived(bytes(32), 4).tolist()
 
 
 def test_what_is_secret_itself_is_not_encrypted() -> None:
