@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from math import gcd, inf, pi
+from math import gcd, inf, log10, pi
 from operator import itemgetter
 from typing import Any
 
@@ -536,36 +536,64 @@ def _symmetric(sums: Iterable[Combination], nodes: list[int], formulas: list[int
 _LARGE = 1e6  # times the data: what is added to them
 
 
-def encodings(trace: Trace, sent: Collection[int]) -> tuple[dict[int, frozenset[int]], dict[int, int]]:
-    """Return the inputs behind each encoding of one node's own data, and number by which formula it was computed.
+@dataclass(frozen=True)
+class Encodings:
+    """What is known of encodings of one node's own data, and of inputs."""
 
-    Two have the same number if nodes did the same with the same entries. An input has that of its entry, below zero.
-    Of the encodings only those among ``sent`` are looked at, and what they are made of.
+    inputs: dict[int, frozenset[int]]  # behind each encoding
+    coins: dict[int, frozenset[int]]  # the draws behind it, where there are any
+    formulas: dict[int, int]  # by which each was computed: the same number if nodes did the same with the same entries
+
+
+def encodings(trace: Trace, sent: Collection[int]) -> Encodings:
+    """Describe encodings; an input has the formula of its entry, below zero.
+
+    Only encodings among ``sent`` are looked at, and what they are made of. Two are made alike if their draws are of the
+    same laws and lie as far apart.
     """
     codes = {key[1]: next(iter(x.form)) for key, x in trace.known.items() if type(key) is tuple and key[0] == "code"}
-    encoded = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
-    inputs = {v: frozenset({v}) for v in encoded}
+    formula = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
+    inputs = {v: frozenset({v}) for v in formula}
+    coins: dict[int, frozenset[int]] = {}
     numbers: dict[Any, int] = {}
     of_key: dict[int, int] = {}
     behind: dict[int, frozenset[int]] = {}
+    drawn: dict[int, frozenset[int]] = {}
 
     def named(key: Any) -> Any:
         if type(key) is int:
             return of_key[key]
         return tuple(map(named, key)) if type(key) in (list, tuple) else key
 
-    formulas = list(trace.keys)
+    formulas, none = list(trace.keys), frozenset[int]()
     for key in _made_of(sent, codes, formulas):  # what a formula is made of stands before it
         name, *args = formulas[key]
+        variables = [v for v, _ in args[0]] if name == "linear" else []
+        for v in variables:
+            if (own := trace.variables[v]).kind == "draw":
+                formula[v], coins[v] = (
+                    numbers.setdefault((own.law, own.spread, own.range), len(numbers)),
+                    frozenset({v}),
+                )
+        parts = variables or [*_numbers_in([name, args])]
+        of_parts, draws = (inputs, coins) if variables else (behind, drawn)
+        behind[key] = frozenset().union(*(of_parts.get(each, none) for each in parts))
+        drawn[key] = frozenset().union(*(draws.get(each, none) for each in parts))
+        first = min(drawn[key], default=0)
+        apart = [min(draws.get(each, none), default=first - 1) - first for each in parts] if drawn[key] else []
         if name == "linear":
-            alike, parts = _linear(args, trace, encoded), [inputs.get(v, frozenset()) for v, _ in args[0]]
+            alike = _linear(args, trace, {v: (formula[v], *apart[k : k + 1]) for k, v in enumerate(variables)})
         else:
-            alike, parts = (named(name), named(args)), [behind[each] for each in _numbers_in([name, args])]
+            alike = named(name), named(args), tuple(apart)
         of_key[key] = numbers.setdefault(alike, len(numbers))
-        behind[key] = frozenset().union(*parts)
         if key in codes:
-            encoded[codes[key]], inputs[codes[key]] = of_key[key], behind[key]
-    return {v: inputs[v] for v in codes.values() if v in inputs}, encoded
+            v = codes[key]
+            formula[v], inputs[v], coins[v] = of_key[key], behind[key], drawn[key]
+    for number, how, place in trace.infinite:
+        if type(number.key) is int and number.key in behind:
+            trace.by_value.setdefault(how, place)
+    of_codes = [v for v in codes.values() if v in inputs]
+    return Encodings({v: inputs[v] for v in of_codes}, {v: coins[v] for v in of_codes if coins[v]}, formula)
 
 
 def _made_of(sent: Collection[int], codes: Mapping[int, int], formulas: Sequence[Any]) -> list[int]:
@@ -581,16 +609,17 @@ def _made_of(sent: Collection[int], codes: Mapping[int, int], formulas: Sequence
     return sorted(keys)
 
 
-def _linear(key: Any, trace: Trace, found: Mapping[int, int]) -> Any:
+def _linear(key: Any, trace: Trace, found: Mapping[int, Any]) -> Any:
     """Return the terms of a linear form by the formulas of its variables, and what is added to them."""
     terms, value, pure = key
     parts = [c * trace.variables[v].value for v, c in terms]
     offset = value - sum(parts)
-    rounding = 1e-12 * (abs(value) + sum(map(abs, parts)))
-    alike = tuple(sorted((found.get(v, v), c) for v, c in terms))
+    size = abs(value) + sum(map(abs, parts))
+    alike = tuple(sorted((found[v], c) for v, c in terms))
     # Beside small data a ninth digit of it may be all that counts; then all digits are compared that are exact.
     digits = 9 if abs(offset) < _LARGE * sum(map(abs, parts)) else 14
-    return alike, float(f"{offset:.{digits}g}") if abs(offset) > rounding else 0.0, pure
+    exact = int(log10(abs(offset) / (2.0**-51 * size))) if abs(offset) > 1e-12 * size else 0
+    return alike, float(f"{offset:.{min(digits, exact)}g}") if exact else 0.0, pure
 
 
 def _numbers_in(key: Any) -> Iterator[int]:

@@ -104,6 +104,8 @@ class Followed(np.ndarray[Any, Any]):
         return apply(ufunc, method, inputs, **kw)
 
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, (Followed, Number)) and index.dtype.kind in "iu" and is_secret(index):
+            return np.take(self, index, axis=0)
         index = public(index, "an index made of a secret")
         if self.table is not None and (part := self.table.at(index)) is not None:
             is_copy = isinstance(index, (np.ndarray, list))  # it is a copy

@@ -134,9 +134,9 @@ def _as_many(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, 
         fit = fits[call[0]]
         for column in component.columns if known.sums else ():
             data = [v for v, k in column.items() if component.variables[k].node >= 0]
-            behind = {v for each in data for v in fit.encoded.get(each, {each})}
+            behind = {v for each in data for v in fit.encodings.inputs.get(each, {each})}
             honest = frozenset(v for v in behind if fit.trace.variables[v].node not in corrupt)
-            by_call.setdefault(call, []).append((honest, len(known.sums), any(v in fit.encoded for v in data)))
+            by_call.setdefault(call, []).append((honest, len(known.sums), any(v in fit.encodings.inputs for v in data)))
     return any(map(as_many_as_inputs, by_call.values()))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.arrays import parts, within
-from secmix.kernel.state import asks_for_class, now, tracing
+from secmix.kernel.state import asks_for_class, now, tracing, writes_text
 
 MOST_OPTIONS = 128
 """Options that are traced one by one; five items in any order are 120."""
@@ -260,10 +260,24 @@ def _swapped(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 _BY_VALUE: dict[str, Callable[..., Any]] = {
     **{"int": int, "index": operator.index, "float": float, "complex": complex, "round": round, "len": len},
-    **{"hash": hash, "str": str, "repr": repr, "format": format, "setitem": operator.setitem},
+    **{"hash": hash, "setitem": operator.setitem},
 }
 for _name, _f in _BY_VALUE.items():
     setattr(Public, f"__{_name}__", functools.partialmethod(Public.plainly, _f))
+
+
+def _as_text(f: Callable[..., str]) -> Callable[..., str]:
+    """Return text, by value unless that is written and no more: what is written is watched, and may be public."""
+
+    def method(self: Public, *how: Any) -> str:
+        return f(self.value, *how) if writes_text(sys._getframe(1)) else self.plainly(f, *how)
+
+    return method
+
+
+_TEXTS: dict[str, Callable[..., str]] = {"str": str, "repr": repr, "format": format}
+for _name, _f in _TEXTS.items():
+    setattr(Public, f"__{_name}__", _as_text(_f))
 for _name in ("bool", "neg", "pos", "abs", "invert", "getitem"):
     _f = bool if _name == "bool" else getattr(operator, _name)
     setattr(Public, f"__{_name}__", lambda self, *args, _f=_f: lifted(_f, self, *args))

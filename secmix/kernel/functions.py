@@ -30,6 +30,7 @@ from secmix.kernel.arrays import (
     parts,
     plainly,
     public,
+    secrets_in,
     unwritten,
     values,
     within,
@@ -259,6 +260,50 @@ def _running(ufunc: Any) -> Callable[..., Any]:
     return go
 
 
+def along(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kw: Any) -> Any:
+    """Stand for ``np.apply_along_axis``."""
+    lanes = np.moveaxis(followed(arr), axis, -1)
+    lead = lanes.shape[:-1]
+    results = followed([func1d(lanes[k], *args, **kw) for k in np.ndindex(lead)])
+    more = range(results.ndim - 1)
+    places = [axis % lanes.ndim + k for k in more]
+    return np.moveaxis(results.reshape(*lead, *results.shape[1:]), [len(lead) + k for k in more], places)
+
+
+def take(a: Any, indices: Any, axis: Any = None) -> Any:
+    """Stand for ``np.take``: at a secret place any of the numbers along an axis, one of which is taken."""
+    if not is_secret(indices):
+        return _moved(np.take, (), {"a": a, "indices": indices, "axis": axis})
+    a, indices = followed(a), followed(indices)
+    lanes = a.reading.ravel() if axis is None else np.moveaxis(a.reading, axis, 0)
+    parts, count = lanes.reshape(len(lanes), -1).T.tolist(), len(lanes)
+
+    def at(place: Any) -> list[Any]:
+        fails = not isinstance(place, Number) or not 0 < place.below <= count
+        return [function("take", lambda k, *lane: lane[k], place, *part, may_fail=fails) for part in parts]
+
+    taken = np.array([at(each) for each in indices.reading.ravel().tolist()], object)
+    taken = taken.reshape((*indices.shape, *lanes.shape[1:]))
+    places, first = range(indices.ndim), 0 if axis is None else axis % a.ndim
+    return array_of(np.moveaxis(taken, places, [first + k for k in places])[()], a.kind)
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
+    """Stand for ``np.histogram`` of so many bins: each count is a function of all numbers, and so is each edge."""
+    if isinstance(bins, str):
+        now().leave("np.histogram with as many bins as a secret says")
+    one, other = (functools.partial(lambda k, **kw: np.histogram(**kw)[k], k) for k in (0, 1))
+    given = {"a": a, "bins": bins, "range": range}
+    return tuple(of_all(f, f"np.histogram {k}", [], given) for k, f in enumerate((one, other)))
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """Stand for ``np.bincount`` of numbers that are known to stay below ``minlength``: else its length is a secret."""
+    if not all(0 < each.below <= minlength for each in secrets_in(followed(x))):
+        now().leave("np.bincount of a secret (cut it off below minlength by np.clip)")
+    return of_all(np.bincount, "np.bincount", [x, weights, minlength], {})
+
+
 def fsum(numbers: Any) -> Any:
     """Stand for ``math.fsum``."""
     several = [plain(each) for each in numbers]
@@ -269,15 +314,12 @@ def fsum(numbers: Any) -> Any:
     return functools.reduce(operator.add, several, 0.0)
 
 
-def of_lists(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of NumPy's take lists and tuples of what is followed, too."""
+def of_all_arguments(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of NumPy's take what is followed wherever it stands: in lists and tuples, or not in front."""
 
     @functools.wraps(func)
     def go(*args: Any, **kw: Any) -> Any:
-        lists = [each for each in (*args, *kw.values()) if isinstance(each, (list, tuple))]
-        if not any(True for _ in parts(lists)):
-            return func(*args, **kw)
-        return call(func, args, kw)
+        return call(func, args, kw) if any(True for _ in parts([args, kw])) else func(*args, **kw)
 
     return go
 
@@ -331,6 +373,7 @@ def _like(value: Any) -> Callable[..., Any]:
 _WORKED_OUT: dict[str, Callable[..., Any]] = {
     **{"where": where, "sum": _reducing(np.add), "mean": mean, "clip": clip},
     "copyto": lambda dst, src, casting="", where=True: dst.__setitem__(..., np.where(where, src, dst)),
+    **{"apply_along_axis": along, "take": take, "histogram": histogram, "bincount": bincount},
     **{"round": digits, "around": digits, "fix": lambda x: np.trunc(followed(x))},
     **{"any": _reducing(np.logical_or), "all": _reducing(np.logical_and), "prod": _reducing(np.multiply)},
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),

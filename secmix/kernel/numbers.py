@@ -110,8 +110,9 @@ class Number:
         if self.form is other.form or not (self.is_real and other.is_real):
             return None
         form = sum_of(self.form, self.scale, other.form, sign * other.scale, of_floats=True)
-        depends, span = self.depends | other.depends, self.span + other.span
-        return Number(value, form, INF, depends, 0, span=span) if form else None
+        out = Number(value, form, INF, self.depends | other.depends, 0, span=self.span + other.span)
+        out.least = self.least + other.least if sign == 1 else -INF
+        return out if form else None
 
     def _plus(self, other: Number) -> Any:
         if (real := self._real_sum(self.value + other.value, other, 1)) is not None:
@@ -123,6 +124,8 @@ class Number:
             return other if self.is_zero else self
         if type(self.value) is not type(other.value) and float in (type(self.value), type(other.value)):
             return (self if isinstance(self.value, float) else self * 1.0) + other * 1.0
+        if not (self.modulus and other.modulus) and (sum_ := sum_with_coins(self, other)) is not None:
+            return sum_
         value, depends = self.value + other.value, self.depends | other.depends
         step = common_step(self.step, other.step)
         if self.pure and other.pure and is_same(self.form, other.form):
@@ -143,6 +146,7 @@ class Number:
     def _sum(self, out: Number, other: Number) -> Number:
         spans = [each.below or each.span for each in (self, other)]
         out.span = INF if INF in spans else sum(spans)
+        out.least = self.least + other.least
         return encoded(keyed(held(out, self.step, other.step), "add", self, other))
 
     def __mul__(self, other: Any) -> Any:
@@ -272,7 +276,7 @@ class Number:
     # ------------------------------------------------------------------ exits, and below the class
 
     def __bool__(self) -> bool:
-        return now().truth(self.value)
+        return now().truth(self)
 
     def __reduce__(self) -> Any:
         return float, (self._left("a pickle of a secret"),)
@@ -381,10 +385,12 @@ def function(
         pure = all(each.pure and is_same(each.form, form) for each in secret)
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
-        if not depends & (DRAWS | depends - 1) and not _is_finite(name.split("[")[0], args):
-            now().narrow(f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)")
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
+        if not _is_finite(name.split("[")[0], args) and _is_of_one_node(out):
+            how = f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)"
+            now().infinite.append((out, how, here())) if waits else now().narrow(how)
         out.key, out.least = (name, *args) if waits else key, _least(name.split("[")[0], args)
+        out.below = _below(name, args, out.least)
         known[key] = encoded(out)
     return known[key]
 
@@ -401,6 +407,7 @@ _NEEDS = {
 OF_LIBRARY = " of a library"  # behind the name of a ufunc that is not NumPy's
 _ALWAYS_FINITE = frozenset({"expit", "erf", "erfc", "ndtr", "exprel"})
 _BOUNDING = COMPARISONS | {"maximum", "minimum", "isfinite", "isnan", "isinf"}
+_RISING = frozenset({"sqrt", "exp"})  # and not negative: a factor below 1 makes up for their rounding
 _NOT_NEGATIVE = frozenset({"absolute", "square", "exp", "exp2", "sqrt", "norm", "std", "var", "ptp", "fabs", "hypot"})
 
 
@@ -425,9 +432,30 @@ def _is_finite(name: str, args: Any) -> bool:
 
 def _least(name: str, args: Any) -> Any:
     """Return what a function is no less than."""
+    bounds = _bounds(args)
     if name in ("maximum", "minimum", "where"):
-        return (max if name == "maximum" else min)(_bounds(args)[-2:])
-    return 0.0 if name in _NOT_NEGATIVE else -INF
+        return (max if name == "maximum" else min)(bounds[-2:])
+    if name in _ROUNDED and math.isfinite(bounds[0]):
+        return math.floor(bounds[0])
+    if name in _RISING and bounds[0] > -INF:
+        return float(getattr(np, name)(bounds[0])) * (1 - 2.0**-50)
+    if name in ("multiply", "divide") and min(bounds) >= 0:
+        return bounds[0] * bounds[1] if name == "multiply" else 0.0
+    if name == "multiply" and _identity(args[0]) == _identity(args[1]):
+        return 0.0
+    is_even = "power" in name and isinstance(bounds[1], (int, float)) and bounds[1] % 2 == 0
+    return 0.0 if name in _NOT_NEGATIVE or is_even else -INF
+
+
+_ROUNDED = {"floor": 0, "trunc": 0, "rint": 1, "ceil": 1, "np.round 0": 1}
+
+
+def _below(name: str, args: Any, least: Any) -> Any:
+    """Return a whole number that a function stays below where it is not negative; 0 where none is known."""
+    if least < 0 or not (name == "minimum" or name in _ROUNDED):
+        return 0
+    bounds = [x.below if isinstance(x, Number) else math.floor(x) + 1 if math.isfinite(x) else 0 for x in args]
+    return min(filter(None, bounds), default=0) if name == "minimum" else bounds[0] and bounds[0] + _ROUNDED[name]
 
 
 def arguments(*args: Any) -> int:
@@ -466,10 +494,35 @@ def keyed(number: Number, name: str, *args: Any) -> Number:
 
 def encoded(number: Number) -> Number:
     """Return a new variable for what is computed, not linearly, from one node's own data; else ``number``."""
-    depends = number.depends
-    if number.modulus == INF or depends & DRAWS or depends & (depends - 1):
-        return number
-    known, key = now().known, ("code", _identity(number))
+    is_code = number.modulus != INF and not number.depends & DRAWS and _is_of_one_node(number)
+    return _variable(number) if is_code else number
+
+
+def sum_with_coins(a: Number, b: Number) -> Any:
+    """Add two numbers, one of which a node computes of its own data and draws; None where neither is such a number.
+
+    That is an encoding too: the draws are coins of the node's, which nothing else may be made of. What is computed of
+    draws alone goes into the encoding that it is added to.
+    """
+
+    def is_lost(number: Number) -> bool:
+        return bool(not number.modulus and not number.is_zero and number.depends & DRAWS)
+
+    for one, other in ((a, b), (b, a)):
+        if is_lost(one) and one.depends == DRAWS and not other.depends & DRAWS and _is_of_one_node(other):
+            return _variable(function("add", operator.add, other, one, step=common_step(one.step, other.step)))
+    several = [is_lost(each) and _is_of_one_node(each) for each in (a, b)]
+    one, other = (_variable(each) if lost else each for each, lost in zip((a, b), several, strict=True))
+    return one + other if any(several) else None
+
+
+def _is_of_one_node(number: Number) -> bool:
+    nodes = number.depends & ~DRAWS
+    return nodes > 0 and not nodes & (nodes - 1)
+
+
+def _variable(number: Number) -> Number:
+    depends, known, key = number.depends & ~DRAWS, now().known, ("code", _identity(number))
     if key not in known:
         step = number.step if 0 < number.step < INF else 0
         variable = now().variable("code", depends.bit_length() - 2, number.value, step, place=here())
@@ -586,7 +639,7 @@ def as_integer(number: Any, *, may_fail: bool = True) -> Any:
         return cut
     modulus, step = _unrounded(cut.modulus), _unrounded(cut.step)
     out = Number(int(cut.value), cut.form, modulus, cut.depends, step, scale=cut.scale, pure=cut.pure)
-    out.below, out.span = cut.below, cut.span
+    out.below, out.least, out.span = cut.below, cut.least, cut.span
     return keyed(out, "whole", cut)
 
 

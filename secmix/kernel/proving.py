@@ -100,7 +100,7 @@ def prove(
         yield other_frames(*traces)
         yield from (f"{each.error}, where public numbers are others" for each in others if each.error)
         yield from (_not_a_guard(run, fit, (few[:calls], inputs), guard, script) for guard, script in guards.items())
-        yield from (not_explained(each) for each in fits)
+        yield from (shared_coins(each) or not_explained(each) for each in fits)
         if in_other_calls:
             yield other_calls(protocol, network, fit, inputs, seed=seed)
 
@@ -129,8 +129,8 @@ def _components(fit: Fit) -> list[Component]:
     secret = [(k, x.table) for k, x in enumerate(payloads) if x.table is not None or is_secret(x)]
     tables = [(k, table) for k, table in secret if table is not None]
     if len(tables) == len(secret) and are_apart(table for _, table in tables):
-        return components_of_tables(tables, fit.trace.variables, fit.formulas)
-    return components(_cells(payloads), fit.trace.variables, fit.formulas)
+        return components_of_tables(tables, fit.trace.variables, fit.encodings.formulas)
+    return components(_cells(payloads), fit.trace.variables, fit.encodings.formulas)
 
 
 def _cells(payloads: Iterable[Followed]) -> Iterator[Row]:
@@ -263,13 +263,13 @@ def other_calls(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any]
         if difference := _unlike(list(alone), list(together), alike):
             return f"{difference} is another message where no channel is given"
         messages = sum(len(block.sender) for block in together) * len(inputs)
-        return _other_batches(protocol, network, fit.iterations or (0,), inputs, seed, messages, alike)
+        return _other_batches(protocol, network, fit, inputs, seed, messages, alike)
     except Exception as error:
         return f"a call in use ends in {type(error).__name__}: {error}"[:200]
 
 
 def _other_batches(
-    protocol: Any, network: Network, iterations: Sequence[int], inputs: Any, seed: int, messages: int, alike: bool
+    protocol: Any, network: Network, fit: Fit, inputs: Any, seed: int, messages: int, alike: bool
 ) -> str:
     most = min(_MOST_RUNS, max(_NUMBERS // max(messages * inputs[0].shape[2], 1), 2))
     batches = [each * (1 + np.arange(most) / most)[:, None, None] for each in inputs]
@@ -279,13 +279,13 @@ def _other_batches(
 
     def call(some: slice) -> list[Block]:
         channel, rng, of_these = Channel(), np.random.default_rng([seed]), copied(protocol)
-        for channel.iteration, batch, masks in zip(iterations, batches, draws, strict=True):
+        for channel.iteration, batch, masks in zip(fit.iterations or (0,), batches, draws, strict=True):
             of_these.average(batch[some], network, rng, masks=masks[some], channel=channel)
         return list(channel.transcript)
 
     if any(map(_is_repeated, draws)):
         return f"two of {most} runs in one call have the same masks"
-    if _share_masks(protocol, network, inputs[0], seed, most):
+    if _share_masks(protocol, network, fit, inputs[0], seed, most):
         return f"two of {most} runs in one call have the same masks, where the protocol draws them"
     together = call(slice(None))
     for some in _batches(most, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2))):
@@ -310,12 +310,16 @@ def _batches(most: int, sizes: int) -> Iterator[slice]:
 _FEW_RUNS = 5  # of equal inputs: where masks cancel, rounding and wrapped words leave fewer different numbers
 
 
-def _share_masks(protocol: Any, network: Network, inputs: Any, seed: int, most: int) -> bool:
+def _share_masks(protocol: Any, network: Network, fit: Fit, inputs: Any, seed: int, most: int) -> bool:
     """Say whether runs of equal inputs send the same numbers in a large batch, where a few runs send all others.
 
     Others are those that differ by more than rounding. What all runs send alike has no mask in it, since a coin has it
     that another node begins, say.
     """
+    variables = fit.trace.variables
+    masked = {
+        each.frame[2] for each in fit.messages if any(variables[v].kind == "draw" for v in each.variables.tolist())
+    }
     some, many = (
         copied(protocol).average(np.repeat(inputs, runs, axis=0), network, np.random.default_rng([seed, 5]))[1]
         for runs in (_FEW_RUNS, most)
@@ -323,7 +327,9 @@ def _share_masks(protocol: Any, network: Network, inputs: Any, seed: int, most: 
     blocks = [
         (one.payload, several.payload)
         for one, several in zip(some, many, strict=False)  # other batches may send other blocks, which ends the proof
-        if (one.payload.shape[1], several.payload.shape[1]) == (_FEW_RUNS, most) and one.payload.dtype.kind in "iuf"
+        if one.kind in masked
+        and (one.payload.shape[1], several.payload.shape[1]) == (_FEW_RUNS, most)
+        and one.payload.dtype.kind in "iuf"
     ]
     sizes = [float(np.abs(one).max(initial=0)) for one, _ in blocks if one.dtype.kind == "f"]
 
@@ -505,6 +511,23 @@ def not_explained(fit: Fit) -> str:
                     return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
             theirs[content[row]] = True
     return ""
+
+
+def shared_coins(fit: Fit) -> str:
+    """Name coins that a node uses in an encoding, and that something else is made of, or a seed; empty: none."""
+    if not fit.encodings.coins:
+        return ""
+    variables, nodes = fit.trace.variables, dict[int, set[int]]()
+    for code, coins in fit.encodings.coins.items():
+        for coin in coins:
+            nodes.setdefault(coin, set()).add(variables[code].node)
+    sent = {*fit.made_of(fit.messages)}
+    shared = next((v for v, of in nodes.items() if len(of) > 1 or v in sent or variables[v].stream >= 0), None)
+    return (
+        ""
+        if shared is None
+        else (f"what a node encodes is made of draws that it does not have for itself alone: {variables[shared].place}")
+    )
 
 
 def _held_by_all(message: Message, by_all: Any, first: int) -> bool:

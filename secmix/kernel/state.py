@@ -11,6 +11,7 @@ import dis
 import inspect
 import itertools
 import linecache
+import logging
 import math
 import os
 import sysconfig
@@ -105,9 +106,12 @@ class Trace:
     compared: dict[Any, tuple[Place, Any]] = field(default_factory=dict)
     # How such public numbers were used whose values cannot be listed: a claim then covers what was traced.
     by_value: dict[str, Place] = field(default_factory=dict)
+    # What may be infinite, or no number, of what is made of draws too: that matters where it is encoded.
+    infinite: list[tuple[Any, str, Place]] = field(default_factory=list)
     # Where secrets left, also where a protocol caught what was raised.
     left: list[tuple[str, Place]] = field(default_factory=list)
     answering: bool = False  # a guard was taken: secrets then answer, and the call must end in an error
+    flipped: Any = None  # the secret whose truth value was changed then
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
     streams: list[Any] = field(default_factory=list)  # that follow from secret seeds
@@ -151,11 +155,11 @@ class Trace:
             self.left.append((what, place))
             raise LeftTrace(f"{what} at {place}")
 
-    def truth(self, value: Any) -> bool:
-        """Return the truth value of a secret: an exit, unless it is a guard's."""
-        outcome = bool(value)
+    def truth(self, secret: Any) -> bool:
+        """Return the truth value of a secret: an exit, unless it is a guard's; one that was changed stays so."""
+        outcome = bool(secret.value)
         if self.answering:
-            return outcome
+            return outcome != (secret is self.flipped)
         place = here(in_part=True)
         if not _guards(_text_of(place.file), place.line, place.part):
             self.leave("a branch on a secret")
@@ -163,6 +167,7 @@ class Trace:
             self.leave("a branch on a secret, whose error the protocol may catch,")
         self.guards[place, self.call * self.in_order] = None
         self.answering = self.flip is not None and self.flip[0] == place and self.flip[1] <= self.call
+        self.flipped = secret if self.answering else None
         return outcome != self.answering
 
     def compares(self, secret: Any, public: Any) -> None:
@@ -342,6 +347,54 @@ def _names_nothing(test: Any) -> bool:
         or (isinstance(node, ast.comprehension) and node.ifs)
         for node in several
     )
+
+
+_LEVELS = frozenset("debug info warning error critical exception log".split())  # noqa: SIM905
+_IN_TEXT = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+
+
+def writes_text(frame: Any) -> bool:
+    """Say whether a frame is at a statement that prints or logs, and that does nothing else with a text."""
+    by = _value_of(_written_by(_text_of(frame.f_code.co_filename), frame.f_lineno), frame)
+    return by is logging or by is print or isinstance(by, logging.Logger)
+
+
+@lru_cache(maxsize=4096)
+def _written_by(text: tuple[str, ...], line: int) -> Any:
+    """Return what logs in the one statement of a line, or prints; None where it may do more."""
+    several = [node for node in _nodes(text) if isinstance(node, ast.stmt) and node.lineno <= line]
+    at = [
+        node
+        for node in several
+        if line <= (node.end_lineno or 0) and (node.lineno == line or not hasattr(node, "body"))
+    ]
+    call = at[0].value if len(at) == 1 and isinstance(at[0], ast.Expr) else None
+    if not isinstance(call, ast.Call) or not all(isinstance(each.value, ast.Constant) for each in call.keywords):
+        return None
+    texts = [part for each in call.args for part in (each.values if isinstance(each, ast.JoinedStr) else [each])]
+    parts = [part.value if isinstance(part, ast.FormattedValue) and not part.format_spec else part for part in texts]
+    if not all(
+        isinstance(node, (*_IN_TEXT, ast.Load)) or _is_length(node) for part in parts for node in ast.walk(part)
+    ):
+        return None
+    if isinstance(call.func, ast.Attribute):
+        return call.func.value if call.func.attr in _LEVELS else None
+    return call.func if isinstance(call.func, ast.Name) and call.func.id == "print" else None
+
+
+def _is_length(node: Any) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
+
+
+def _value_of(node: Any, frame: Any) -> Any:
+    """Return what a name or an attribute stands for in a frame, or the logger that is got by its name."""
+    if isinstance(node, ast.Name):
+        spaces = (frame.f_locals, frame.f_globals, frame.f_builtins)
+        return next((space[node.id] for space in spaces if node.id in space), None)
+    if isinstance(node, ast.Attribute):
+        return getattr(_value_of(node.value, frame), node.attr, None)
+    got = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "getLogger"
+    return _value_of(node.func.value, frame) if got else None
 
 
 @lru_cache(maxsize=4096)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
-from secmix.kernel.algebra import encodings
+from secmix.kernel.algebra import Encodings, encodings
 from secmix.kernel.arrays import (
     Followed,
     array_of,
@@ -96,8 +96,7 @@ class Fit:
     results: list[Any] = field(default_factory=list)  # what each call returned, (runs, n, m)
     kept: list[Any] = field(default_factory=list)  # what the protocol keeps before the first and after each call
     counts: list[dict[str, str]] = field(default_factory=list)  # the numbers among that
-    encoded: dict[int, frozenset[int]] = field(default_factory=dict)  # the inputs behind each encoding
-    formulas: dict[int, int] = field(default_factory=dict)  # by which each encoding, and each input, is computed
+    encodings: Encodings = field(default_factory=lambda: Encodings({}, {}, {}))
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
     iterations: Sequence[int] = ()  # which the calls are; empty: any
 
@@ -297,7 +296,7 @@ def follow(
                 else:
                     look(varying)
                 break
-    fit.encoded, fit.formulas = encodings(trace, fit.made_of(fit.messages))
+    fit.encodings = encodings(trace, fit.made_of(fit.messages))
     trace.known, trace.keys = {}, {}
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
@@ -321,10 +320,10 @@ def _identities_noted(modules: Iterable[str]) -> Iterator[None]:
     files = {str(getattr(sys.modules[name], "__file__", None)) for name in modules}
     lines = {file: several for file in files if (several := identities_in(file))}
 
-    def called(frame: Any, event: str, _: Any) -> Any:
+    def called(frame: Any, event: str, _: Any) -> Any:  # pragma: no cover (what watches lines is not watched itself)
         return at_line if frame.f_code.co_filename in lines else None
 
-    def at_line(frame: Any, event: str, _: Any) -> Any:
+    def at_line(frame: Any, event: str, _: Any) -> Any:  # pragma: no cover
         if event == "line" and frame.f_lineno in lines[frame.f_code.co_filename] and not now().left:
             place = Place(frame.f_code.co_filename, frame.f_lineno)
             now().left.append(("a truth value that is compared by identity (leave `is` out)", place))
@@ -337,8 +336,8 @@ def _identities_noted(modules: Iterable[str]) -> Iterator[None]:
     try:
         yield
     finally:
-        if lines:
-            threading.settrace(None)  # type: ignore[arg-type]
+        if lines:  # pragma: no cover
+            threading.settrace(None)
             sys.settrace(before)
 
 
@@ -388,6 +387,8 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, LeftTrace):
         return str(error)
     lines = [each for each in traceback.extract_tb(error.__traceback__) if is_protocol(each.filename)]
+    if isinstance(error, IndexError) and "arrays used as indices" in str(error):
+        error = IndexError("an array at a secret place (write np.take(array, place, axis=0))")
     place = f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
     return f"the call ends in {type(error).__name__}: {error}"[:200] + f" at {place}"
 

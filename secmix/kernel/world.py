@@ -36,7 +36,7 @@ import scipy.sparse
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
 from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, lifted, noted
 from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
-from secmix.kernel.functions import FOLLOWED, fsum, full, of_lists
+from secmix.kernel.functions import FOLLOWED, fsum, full, of_all_arguments
 from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
 from secmix.kernel.numbers import Number, as_integer, cast, function, plain
 from secmix.kernel.older import PythonsDraws, RandomStateDraws
@@ -217,7 +217,7 @@ def replacements() -> dict[int, Any]:
     generators = {"default_rng": generator, "Generator": Draws, "SeedSequence": _seed_sequence}
     generators |= {"RandomState": RandomStateDraws} | {name: _bits(name) for name in GENERATORS}
     numbers: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
-    numbers |= {name: of_lists(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
+    numbers |= {name: of_all_arguments(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
     numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
     numbers["random"] = replace(np.random, _guarded(np.random, "coins of NumPy's global generator") | generators)
     replace(np, numbers)

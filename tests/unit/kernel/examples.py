@@ -827,6 +827,16 @@ class Asserted(RingSum):
         assert np.all(np.abs(rows) < 1e9), "the inputs are too large"
 
 
+class IndexedByASecret(RingSum):
+    def encode(self, row: Any) -> Any:
+        return np.arange(3)[np.clip(row, 0, 2).astype(int)] * 1.0
+
+
+class AssertedByAChain(RingSum):
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        assert all(-1e9 < x < 1e9 for x in rows.ravel()), "the inputs are too large"
+
+
 class GuardWithAText(RingSum):
     """What the error says is computed after the guard: there secrets answer, and their text and bytes too."""
 

@@ -67,6 +67,11 @@ np.array_equal(x, x) | np.count_nonzero(x > 0) | x > 0 | x == x[0] | (x > 0) & (
 np.any(x > 0) | np.all(x > 0, axis=0) | np.max(x) | np.min(x, axis=1) | np.ptp(x) | np.prod(x) | np.mod(x, 1.0) | x % 0.5
 x.astype(np.float32) | x.astype(np.float32) - x | x.astype(np.int64) | x.astype(np.int64) >> 2 | x.astype(np.int64) % 7 | np.bitwise_xor(x.astype(np.int64), 5)
 np.asarray(np.dot((abs(x[0]) * 64).astype(np.uint8), np.array([3, 5, 7], np.uint8))) + 200
+np.take(np.arange(9.0), np.clip(x, 0, 5).astype(int)) | np.take(x, np.clip(x, 0, 2).astype(int), axis=1) | np.take([1.0, x[0, 0], 3.0], np.clip(np.rint(x), 0, 2).astype(int)) | np.take(np.eye(3), np.clip(abs(x), 0, 2.5).astype(int), axis=-1)
+np.ones(3)[int(x[0, 0]) % 3] | np.array([1.0, 2.0, 3.0])[np.clip(x, 0, 2).astype(int)] | x[np.clip(x[0], 0, 1).astype(int)] | x[0][np.clip(x, 0, 2).astype(int)[0, 0]] | x[1].tolist()[0] * x[np.clip(x[0], 0, 1).astype(int)[1]]
+np.take(np.eye(3), np.clip(np.ceil(x), 0, 2).astype(int), axis=0) | np.take(np.eye(3, dtype=np.uint8), np.clip(np.round(x), 0, 2).astype(int)[0, 0], axis=1) | np.take(np.arange(90.0), x.astype(int) - 5)
+np.apply_along_axis(lambda v: v / abs(v).max(), 1, x) | np.apply_along_axis(lambda v, k: (v * v)[:k], 0, x, 1) | np.apply_along_axis(np.max, 0, x) | np.apply_along_axis(np.outer, 1, x, np.ones(2)) * x[0, 0]
+np.histogram(x, 4, (-2, 2))[0] | np.histogram(x, bins=[-1.0, 0.0, 3.0])[0] | np.histogram(x)[1] | np.bincount(np.clip(np.floor(x[0]), 0, 4).astype(int), minlength=5) | np.bincount(np.clip(np.trunc(x[0]), 0, 4).astype(int), [1.0, 2.0, 3.0], 5)
 x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
@@ -80,12 +85,12 @@ np.frompyfunc(lambda a: 1.0 if a > 0 else 0.0, 1, 1)(x) | np.vectorize(lambda a:
 np.frombuffer(x.tobytes()) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8) | np.isclose(x, 0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.nan_to_num(x)
 memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mean(x[0])
-np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x)
+np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x, "auto") | np.apply_along_axis(lambda v: 1.0 if v[0] > 0 else 0.0, 0, x)
 np.where(x > 0) | x[x > 0] | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x)
 scipy.spatial.distance.cdist(x, x) | jitted(x) | np.random.default_rng(0).permutation(x) | np.random.default_rng(0).normal(x) | x.astype(str)
 x.view(np.uint64) | np.packbits(x > 0) | x.data | x.ctypes | bytes(x) | bytearray(x) | hashlib.sha256(x).hexdigest() | zlib.crc32(x)
 lazy_hash(x) | array.array("d", x[0]) | decimal.Decimal(x[0, 0]) | 1.0 if x[0, 0] > 0 else 0.0 | [v for v in x[0] if v > 0]
-np.ones(3)[int(x[0, 0]) % 3] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 0])) + 1) | any(v > 0 for v in x[0]) | bool(x[0, 0]) | while_loop(x)
+[1.0, 2.0][int(x[0, 0]) % 2] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 0])) + 1) | any(v > 0 for v in x[0]) | bool(x[0, 0]) | while_loop(x)
 np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
 np.save("/dev/null", x) | np.array2string(x) | id(x) | complex(x[0, 0]) | x.nonzero() | x.searchsorted(0.0) | np.asarray(x, dtype=object).astype(str)
 np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 0].astype(np.int64)) | format(x[0, 0], ".1f")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from secmix.kernel.algebra import encodings
 from secmix.kernel.arrays import array_of, followed
 from secmix.kernel.numbers import Number, arguments, as_integer, cast, centred, combined, function
 from secmix.kernel.state import DRAWS, INF, Trace, following, is_multiple
@@ -171,6 +172,8 @@ def _check(program: Any, seed: int) -> None:
         values = _traced_call(program, start)
         codes = _codes(trace, values)
         made = [number for key, number in trace.known.items() if isinstance(key, tuple) and key[0] == "code"]
+        of_coins = encodings(trace, {v for v, each in trace.variables.items() if each.kind == "code"}).coins
+    drawing = functools.reduce(operator.or_, (2 << trace.variables[v].node for v in of_coins), DRAWS)
     for number in made:  # of one node's own data alone
         (variable,) = number.form
         assert number.depends == 2 << trace.variables[variable].node
@@ -184,7 +187,7 @@ def _check(program: Any, seed: int) -> None:
             continue
         assert number.value == first[place]
         for run in tried:
-            _holds(number, first, run, place, codes, names)
+            _holds(number, first, run, place, codes, names, drawing)
         _is_a_function_of_its_form(number, tried, place, codes, names)
 
 
@@ -312,7 +315,10 @@ def _form(number: Number, run: list[int], codes: dict[int, int], names: dict[int
     return total
 
 
-def _holds(number: Number, first: list[int], run: list[int], place: int, codes: Any, names: dict[int, int]) -> None:
+def _holds(
+    number: Number, first: list[int], run: list[int], place: int, codes: Any, names: dict[int, int], drawing: int
+) -> None:
+    """Check what is said of a number in one run; ``drawing`` are the bits of draws, and of who encodes by some."""
     value = run[place]
     if number.step not in (0, INF):
         assert value % number.step == 0
@@ -322,7 +328,7 @@ def _holds(number: Number, first: list[int], run: list[int], place: int, codes: 
     if here is not None:
         off = (value - here) - (first[place] - _form(number, first, codes, names))
         assert off == 0 if number.modulus == INF else off % number.modulus == 0
-    if all(run[k] == first[k] for k in range(_NODES + 2) if number.depends & (2 << k if k < _NODES else DRAWS)):
+    if all(run[k] == first[k] for k in range(_NODES + 2) if number.depends & (2 << k if k < _NODES else drawing)):
         assert value == first[place]
 
 

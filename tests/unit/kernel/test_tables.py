@@ -304,7 +304,7 @@ def test_entries_that_are_followed_as_one_hang_together_as_they_do_one_by_one(
     fit = follow(protocol, Network.cycle(5), [runs, runs[:1, :, :2]])
     assert not fit.error
     payloads = [message.rows for message in fit.messages]
-    alone = components(_cells(payloads), fit.trace.variables, fit.formulas)
+    alone = components(_cells(payloads), fit.trace.variables, fit.encodings.formulas)
     monkeypatch.setattr(proving, "components" if as_one else "components_of_tables", None)
     together = _components(fit)
     assert _said_of(together) == _said_of(alone)

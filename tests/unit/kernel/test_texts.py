@@ -1,0 +1,108 @@
+"""The iteration may stand in a log, or in what is printed; as any other text it is used by value."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from secmix.kernel.coins import ITSELF, Public
+from secmix.kernel.state import Trace, following
+
+LOG = logging.getLogger("averagings")
+NAMES = {"averaging 3": "the third", "3": "the third"}
+KEPT: list[str] = []
+
+
+class Told:
+    """Has a logger, and something that looks like one."""
+
+    log = LOG
+
+    def info(self, text: str) -> None:
+        KEPT.append(text)
+
+
+TOLD = Told()
+
+
+def written(t: Any) -> None:
+    LOG.info(f"averaging {t}")
+    LOG.log(logging.INFO, f"averaging {t}: {len(NAMES)} names of {t + 1}", stacklevel=1)
+    logging.debug(f"averaging {t!r}")
+    logging.getLogger("averagings").warning(f"averaging {t} of {TOLD.log.name}")
+    TOLD.log.info("averaging " + str(1))
+    TOLD.log.debug(
+        f"averaging {t}",
+    )
+    print(f"averaging {t}", end="")
+
+
+def a_name(t: Any) -> None:
+    LOG.info(NAMES[f"averaging {t}"])
+
+
+def a_name_in_it(t: Any) -> None:
+    LOG.info(f"averaging {NAMES[str(t)]}")
+
+
+def kept_text(t: Any) -> None:
+    TOLD.info(f"averaging {t}")
+
+
+def a_branch(t: Any) -> None:
+    if f"averaging {t}" in NAMES: LOG.info(f"averaging {t}")  # noqa: E701 # fmt: skip
+
+
+def two_statements(t: Any) -> None:
+    name = f"averaging {t}"; LOG.info(f"averaging {name}")  # noqa: E702 # fmt: skip
+
+
+def another_print(t: Any) -> None:
+    def print(text: str) -> None:
+        KEPT.append(text)
+
+    print(f"averaging {t}")
+
+
+def a_formatted_number(t: Any) -> None:
+    LOG.info(f"averaging {t:03d}")
+
+
+def more_than_a_text(t: Any) -> None:
+    LOG.info("averaging", extra={"at": f"{t}"})
+
+
+def nothing_is_called(t: Any) -> None:
+    KEPT[:] = [f"averaging {t}"]
+
+
+def called_by_an_index(t: Any) -> None:
+    [TOLD.info][0](f"averaging {t}")
+
+
+def called_by_name(t: Any) -> None:
+    KEPT.append(f"averaging {t}")
+    iter(f"averaging {t}")
+
+
+def uses(function: Any) -> bool:
+    """Say whether a function uses the iteration by value."""
+    with following(Trace()) as trace:
+        function(Public(3, "the iteration", of=ITSELF))
+    return bool(trace.by_value)
+
+
+def test_text_that_is_written_is_no_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not uses(written)
+    assert capsys.readouterr().out == "averaging 3"
+
+
+OTHERS = [a_name, a_name_in_it, kept_text, a_branch, two_statements, another_print, a_formatted_number]
+OTHERS += [more_than_a_text, nothing_is_called, called_by_an_index, called_by_name]
+
+
+@pytest.mark.parametrize("function", OTHERS)
+def test_other_text_is_used_by_value(function: Any) -> None:
+    assert uses(function)
