@@ -13,22 +13,10 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
-    "clipped by a norm": "inconclusive",  # sums and powers forget what they are no less than
-    "clipped by products": "inconclusive",
-    "a layer norm": "inconclusive",
-    "of unit length": "inconclusive",
     "a softmax": "inconclusive",  # that one of the terms is 1 is not followed
     "along an axis": "inconclusive",  # NumPy's functions that call back
-    "a range that all lie in": "inconclusive",  # a chained comparison within all() is two tests
-    "averagings in a log": "inconclusive",  # the iteration as text
-    "averagings printed": "inconclusive",
     "one-hot labels": "inconclusive",  # a public table at a secret place
     "a public table": "inconclusive",
     "a histogram": "inconclusive",  # a function of several results
     "counts of levels": "inconclusive",  # how long the result is hangs on a secret
-    "rounded by lot": "inconclusive",  # coins of a node's own in what it encodes
-    "noise, then words": "inconclusive",
-    "clipped, noise, then words": "inconclusive",
-    "keys by HKDF": "inconclusive",  # of another package
-    "keys by HKDF and averaging": "inconclusive",
 }

@@ -1,4 +1,4 @@
-"""Right protocols that prepare numbers as practice does: norms, softmax, one-hot labels, lots, logs, derived keys."""
+"""Right protocols that prepare numbers as practice does: norms, softmax, one-hot labels, lots."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import logging
 from typing import Any
 
 import numpy as np
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer
 
 from ..bases import Pairwise, Words
-from ..honest.seeds.bases import Seeded
 from .published import BONAWITZ, PERFECT, right
 
 LOG = logging.getLogger(__name__)
@@ -132,12 +129,28 @@ class OneHot(Whole):
         return np.eye(s.shape[2])[label].astype(np.uint64)
 
 
+class OneHotTaken(Whole):
+    """The same, by ``np.take``."""
+
+    def encode(self, s: Array) -> Array:
+        label = np.clip(np.rint(np.abs(s[..., 0])), 0, s.shape[2] - 1).astype(int)
+        return np.take(np.eye(s.shape[2]), label, axis=0).astype(np.uint64)
+
+
 class Looked(Whole):
     """Looks each level up in a public table."""
 
     def encode(self, s: Array) -> Array:
         costs = np.array([0, 1, 4, 9, 16, 25, 36, 49])
         return costs[np.clip(np.abs(s), 0, 7).astype(int)].astype(np.uint64)
+
+
+class Taken(Whole):
+    """Takes costs of levels from a public table."""
+
+    def encode(self, s: Array) -> Array:
+        costs = np.array([0, 1, 4, 9, 16, 25, 36, 49])
+        return np.take(costs, np.clip(np.abs(s), 0, 7).astype(int)).astype(np.uint64)
 
 
 class Histogram(Whole):
@@ -186,23 +199,6 @@ class ClippedNoisyWords(Words):
         return np.rint(noisy * self.unit).astype(np.int64).astype(np.uint64)
 
 
-class Derived(Seeded):
-    """HKDF of the package ``cryptography``."""
-
-    def expand(self, seed: Any, edge: Any, m: int, channel: Any) -> Any:
-        derive = HKDF(algorithm=hashes.SHA256(), length=8 * m, salt=b"secure sum", info=b"mask")
-        return np.frombuffer(derive.derive(seed.tobytes()), dtype=np.uint64)
-
-
-class DerivedByIteration(Seeded):
-    """The second half of HKDF, with the averaging in its label."""
-
-    def expand(self, seed: Any, edge: Any, m: int, channel: Any) -> Any:
-        info = b"mask" + channel.iteration.to_bytes(8, "big")
-        derive = HKDFExpand(algorithm=hashes.SHA256(), length=8 * m, info=info)
-        return np.frombuffer(derive.derive(seed.tobytes()), dtype=np.uint64)
-
-
 PREPARED = {"family": "preparing"}
 CASES = [
     right("clipped by a norm", ClippedByNorm, CuriousServer(), BONAWITZ, **PREPARED),
@@ -218,11 +214,11 @@ CASES = [
     right("averagings printed", Printed, CuriousServer(), BONAWITZ, **PREPARED),
     right("one-hot labels", OneHot, CuriousServer(), PERFECT, **PREPARED),
     right("a public table", Looked, CuriousServer(), PERFECT, **PREPARED),
+    right("one-hot labels that are taken", OneHotTaken, CuriousServer(), PERFECT, **PREPARED),
+    right("taken from a public table", Taken, CuriousServer(), PERFECT, **PREPARED),
     right("a histogram", Histogram, CuriousServer(), PERFECT, **PREPARED),
     right("counts of levels", Levels, CuriousServer(), PERFECT, **PREPARED),
     right("rounded by lot", ByLot, CuriousServer(), PERFECT, **PREPARED),
     right("noise, then words", NoisyWords, CuriousServer(), PERFECT, **PREPARED),
     right("clipped, noise, then words", ClippedNoisyWords, CuriousServer(), PERFECT, **PREPARED),
-    right("keys by HKDF", Derived, CuriousServer(), PERFECT, **PREPARED),
-    right("keys by HKDF and averaging", DerivedByIteration, CuriousServer(), PERFECT, **PREPARED),
 ]
