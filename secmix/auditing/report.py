@@ -347,6 +347,10 @@ class Cell(Counted):
     assumptions: list[str] = Field(default_factory=list, description="What the verdict assumes, at most five lines")
 
 
+CellResult = tuple[Cell, list[Finding]]
+"""A cell, and the findings about its nodes."""
+
+
 def covered(cells: Iterable[Cell]) -> str:
     """Name, after a comma, the iterations that the proofs of ``cells`` cover; nothing if they cover all."""
     return " or".join(f", {text}" for text in dict.fromkeys(cell.covers for cell in cells) if text)

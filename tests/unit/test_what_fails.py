@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,13 +15,11 @@ import numpy as np
 import pytest
 
 import secmix
-from secmix.auditing.cells import audit_cell, confirm, observed, steps
-from secmix.auditing.cells.groups import gather
-from secmix.auditing.cells.steps import LATE
+from secmix.auditing.cells import audit_cell, confirm, observed
 from secmix.auditing.engine import processes, run_cell, run_cells
 from secmix.auditing.engine.run_cell import within
 from secmix.auditing.evidence import interface
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
+from secmix.auditing.evidence.interface import LATE, CellContext, Evidence, Gathered
 from secmix.auditing.exposure import policy
 from secmix.auditing.observation import observe
 from secmix.auditing.report import Cell
@@ -175,13 +174,16 @@ def test_what_fresh_runs_could_not_confirm_accuses_nobody(monkeypatch: pytest.Mo
 def ends_with(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
     """Let the time of a cell be up once the evidence ``last`` has been gathered."""
 
-    def gathered(each: Evidence, case: CellContext) -> Gathered:
-        found = gather(each, case)
-        if each.name == last:
+    def until_late(evidence: Evidence) -> Evidence:
+        def gather(case: CellContext) -> Gathered:
+            gathered = evidence.gather(case)
             object.__setattr__(case, "deadline", 0.0)
-        return found
+            return gathered
 
-    monkeypatch.setattr(audit_cell, "gather", gathered)
+        return replace(evidence, gather=gather) if evidence.name == last else evidence
+
+    everything = tuple(map(until_late, interface.installed()))
+    monkeypatch.setattr(interface, "installed", lambda: everything)
 
 
 def test_a_violation_stays_where_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +205,7 @@ def test_only_an_evidence_that_a_clearance_does_not_need_may_be_left_out_for_tim
         cell = audited("secure_aggregation", measure=measured)
         assert cell.verdict == "holds"
         assert f"evidence 'ksg': {LATE}" in cell.unmeasured
-    monkeypatch.setattr(steps, "time", SimpleNamespace(time=lambda: math.inf, monotonic=time.monotonic))
+    monkeypatch.setattr(interface, "time", SimpleNamespace(time=lambda: math.inf, monotonic=time.monotonic))
     # An object that is given stays in this process.
     cell = audited("secure_aggregation", 1e6, SecureAggregation(), measure=measured)
     assert cell.verdict == "inconclusive"
@@ -303,7 +305,7 @@ def test_progress_tells_the_steps_of_a_cell() -> None:
 
 
 def test_an_early_look_tells_a_violation_before_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_cell, "SELDOM", -1.0)
+    monkeypatch.setattr(audit_cell, "_SELDOM", -1.0)
     monkeypatch.setattr(observed, "proof_of", failing(MemoryError()))
     cell = audited()
     assert cell.verdict == "violated"
@@ -314,7 +316,7 @@ def test_an_early_look_tells_a_violation_before_the_proof(monkeypatch: pytest.Mo
 
 def test_the_first_runs_tell_a_violation_before_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages of a hundred columns take half a minute in all: what the first runs show need not wait for it."""
-    monkeypatch.setattr(audit_cell, "SELDOM", -1.0)
+    monkeypatch.setattr(audit_cell, "_SELDOM", -1.0)
     monkeypatch.setattr(observe, "block_size", lambda cell, setup: 120)
     monkeypatch.setattr(observed, "sends_alike", failing(MemoryError()))
     cell = audited(runs=300)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,17 +18,16 @@ from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import recommended, tried
 from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
 from secmix.auditing.cells.fields import cell_fields, check_fields, corrupt_nodes, explained, not_measured, sentence
-from secmix.auditing.cells.groups import gather, notes_on_groups
+from secmix.auditing.cells.groups import gather_in_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable, stated
 from secmix.auditing.cells.observed import observed, unchecked
-from secmix.auditing.cells.steps import SELDOM, CellResult, Notify, Steps, Word, attempted
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import iterations_in_words, proof_of, with_proof_of
-from secmix.auditing.report import Cell, Finding, PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
+from secmix.auditing.report import Cell, CellResult, Finding, PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
@@ -38,6 +37,19 @@ from secmix.scenario import Scenario
 _ASIDE = {"failed_matters": False, "late_matters": False}  # of what no verdict depends on
 _ROBUSTNESS, _SIZES, _CHANGES = "what colluders can do to the result", "the curve over sizes of masks", "what to change"
 _CLAIM = "the claim of differential privacy"
+_SELDOM = 1.0  # seconds between results so far, which take a moment to make
+
+
+@dataclass(frozen=True)
+class Word:
+    """Progress of a cell while it runs."""
+
+    share: float  # of its steps that are done
+    what: str  # begins now
+    so_far: CellResult | None = None  # what the cell says if it ends now, where that is new; nobody is cleared in it
+
+
+Notify = Callable[[Word], None]
 
 
 def audit_cell(
@@ -59,7 +71,7 @@ def audit_cell(
     case = replace(case, deadline=deadline)
     of_claim = [_CLAIM] * (cell.claim is not None)
     names = [*map(_called, _in_order(case)), CONFIRMING, _ROBUSTNESS, *of_claim, _SIZES, _CHANGES]
-    steps = Steps(names, notify, lambda measured, left: _so_far(case, checks, measured, left, reproduce))
+    steps = _Steps(names, notify, lambda measured, left: _so_far(case, checks, measured, left, reproduce))
     measured = _gathered(case, steps)
     steps.begin(CONFIRMING, _certain(measured), at_once=True)
     gathered = confirmed(case, measured)
@@ -67,9 +79,9 @@ def audit_cell(
     robust, failed = _robustness(case)
     for step in of_claim:
         steps.begin(step, gathered)
-    claim = attempted(case, _CLAIM, lambda: claim_of(case)) if of_claim else None
+    claim = case.attempt(_CLAIM, lambda: claim_of(case)) if of_claim else None
     steps.begin(_SIZES, gathered)
-    points = attempted(case, _SIZES, lambda: _mask_sizes(case), **_ASIDE) or []
+    points = case.attempt(_SIZES, lambda: _mask_sizes(case), **_ASIDE) or []
     nodes = _judged(case, gathered).nodes
 
     def weighed() -> list[Trial]:
@@ -79,19 +91,41 @@ def audit_cell(
         return tried(case, advice, colluders, leaking)
 
     steps.begin(_CHANGES, gathered)
-    trials = attempted(case, _CHANGES, weighed, **_ASIDE) or []
+    trials = case.attempt(_CHANGES, weighed, **_ASIDE) or []
     return _judged_cell(case, checks, gathered, reproduce, _Beside(robust, failed, points, trials, claim))
+
+
+class _Steps:
+    """Reports of each step of a cell as it begins.
+
+    ``judge(found, left)`` gives what the cell says where the steps ``left``, of ``names``, are not reached.
+    """
+
+    def __init__(
+        self, names: Sequence[str], notify: Notify, judge: Callable[[list[Gathered], list[str]], CellResult]
+    ) -> None:
+        self._names, self._notify, self._judge = list(names), notify, judge
+        self._last = time.monotonic()
+
+    def begin(self, name: str, measured: list[Gathered], *, at_once: bool = False) -> None:
+        """Say that a step begins, and, now and then or ``at_once``, what was found before it."""
+        k = self._names.index(name)
+        so_far = None
+        if measured and (at_once or time.monotonic() > self._last + _SELDOM):
+            so_far = self._judge(measured, self._names[k:])
+            self._last = time.monotonic()
+        self._notify(Word((k + 1) / (len(self._names) + 1), name, so_far))
 
 
 def _look(notify: Notify, begun: float, reproduce: str, case: CellContext, after: str) -> None:
     """Notify what exact evidence says before ``after``, where the runs took a while: what follows may as well."""
-    if time.monotonic() < begun + SELDOM:
+    if time.monotonic() < begun + _SELDOM:
         return
     exact = [evidence for evidence in _in_order(case) if evidence.exact and not evidence.always]
-    measured = [attempted(case, _called(evidence), partial(gather, evidence, case)) or Gathered() for evidence in exact]
+    measured = [case.attempt(_called(evidence), partial(evidence.gather, case)) or Gathered() for evidence in exact]
     left = [f"{after}, and what follows"]
     # What fails here fails again with all runs, and is named there.
-    notify(Word(0.0, after, attempted(case, after, lambda: _so_far(case, Soundness([]), measured, left, reproduce))))
+    notify(Word(0.0, after, case.attempt(after, lambda: _so_far(case, Soundness([]), measured, left, reproduce))))
 
 
 @dataclass(frozen=True)
@@ -145,7 +179,7 @@ def _judged_cell(
         picture=next((each.picture for each in gathered if each.picture), None),
         advice=recommended(beside.trials),
         trials=beside.trials,
-        notes=[*notes(case), *notes_on_groups(case), *_skipped(gathered), *_missed(case, gathered)],
+        notes=[*notes(case), *_skipped(gathered), *_missed(case, gathered)],
         unmeasured=list(case.unmeasured),
         proof=stated(case),
         covers=covers,
@@ -167,7 +201,7 @@ def _robustness(case: CellContext) -> tuple[Robustness | None, bool]:
     """Return the damage that colluders do, and whether that was asked for and could not be found out."""
     if AdversaryTraits.of(case.setup.adversary).against is None:
         return None, False
-    damage = attempted(case, _ROBUSTNESS, lambda: robustness(case))
+    damage = case.attempt(_ROBUSTNESS, lambda: robustness(case))
     return damage, damage is None
 
 
@@ -192,7 +226,7 @@ def _in_order(case: CellContext) -> list[Evidence]:
     return sorted(asked(case), key=lambda each: each.bounds_only)
 
 
-def _gathered(case: CellContext, steps: Steps | None) -> list[Gathered]:
+def _gathered(case: CellContext, steps: _Steps | None) -> list[Gathered]:
     """Return what each evidence found, in the order of reports."""
     by_name: dict[str, Gathered] = {}
     exact = False
@@ -202,7 +236,8 @@ def _gathered(case: CellContext, steps: Steps | None) -> list[Gathered]:
         exact = evidence.exact
         # An evidence that a scenario may leave out accuses and clears nobody: so it may be left out for time.
         needed = evidence.exact or evidence.always
-        gathered = attempted(case, _called(evidence), partial(gather, evidence, case), late_matters=needed)
+        gather = partial(gather_in_groups, evidence) if case.observation.in_groups else evidence.gather
+        gathered = case.attempt(_called(evidence), partial(gather, case), late_matters=needed)
         by_name[evidence.name] = gathered or Gathered()
         so_far: dict[int, list[Finding]] = defaultdict(list)
         for other in by_name.values():

@@ -16,10 +16,9 @@ from scipy.stats import t as student
 
 from secmix._base.rates import lower_limit
 from secmix.auditing import decide
-from secmix.auditing.cells.groups import gather
+from secmix.auditing.cells.groups import gather_in_groups
 from secmix.auditing.cells.node_status import given_away
 from secmix.auditing.cells.observed import again
-from secmix.auditing.cells.steps import attempted
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, evidence_of, level_shares
 from secmix.auditing.observation.collaborations import CollaborationObservation
 from secmix.auditing.report import Finding
@@ -81,9 +80,11 @@ def _measured_again(
     def measured() -> list[Finding]:
         fresh = replace(again(case, sorted({finding.node for _, finding in doubtful})), level=level / _groups(case))
         evidences = {evidence.name: evidence for evidence, _ in doubtful}
-        return [finding for each in evidences.values() for finding in gather(each, fresh).findings]
+        in_groups = fresh.observation.in_groups
+        gathered = (gather_in_groups(e, fresh) if in_groups else e.gather(fresh) for e in evidences.values())
+        return [finding for each in gathered for finding in each.findings]
 
-    findings = attempted(case, CONFIRMING, measured) or []
+    findings = case.attempt(CONFIRMING, measured) or []
     by_key = {_key(finding): finding for finding in findings}
     for _, finding in doubtful:
         new[id(finding)] = _as_confirmed(

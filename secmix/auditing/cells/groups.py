@@ -19,10 +19,10 @@ _SMALL = 8  # groups of too few runs of which single runs are looked at
 _NAMED = 6  # groups that a report describes
 
 
-def gather(evidence: Evidence, case: CellContext) -> Gathered:
-    """Gather an evidence; of runs in groups, in the group where it is worst for the node."""
+def gather_in_groups(evidence: Evidence, case: CellContext) -> Gathered:
+    """Gather an evidence in the group where it is worst for the node."""
     cases = _cases(case)
-    if len(cases) == 1 or evidence.judges == "all runs":
+    if evidence.judges == "all runs":
         return evidence.gather(case)
     many = [group for group in cases if _runs(group) >= ENOUGH]
     few = [group for group in cases if _runs(group) < ENOUGH]
@@ -44,8 +44,7 @@ _GROUPS, _FOUND = "groups of runs", "findings in a group"
 
 def _cases(case: CellContext) -> list[CellContext]:
     """Return the case of each group, the largest first; the same ones at every call."""
-    if not isinstance(case.observation, CollaborationObservation) or not case.observation.others:
-        return [case]
+    assert isinstance(case.observation, CollaborationObservation)
     if _GROUPS not in case.fitted:
         case.fitted[_GROUPS] = [
             replace(case, observation=replace(group, unmet_premises=case.observation.unmet_premises), fitted={})
@@ -95,9 +94,9 @@ def _worst(case: CellContext, by_group: list[tuple[CellContext, Gathered]]) -> l
 
 def notes_on_groups(case: CellContext) -> list[str]:
     """Describe the groups: how many runs they are of, how they differ, and whose rows are known in each."""
-    cases = _cases(case)
-    if len(cases) == 1:
+    if not case.observation.in_groups:
         return []
+    cases = _cases(case)
     sizes = [_runs(group) for group in cases]
     named = ", ".join(map(str, sizes[:_NAMED])) + (", ..." if len(sizes) > _NAMED else "")
     notes = [

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from secmix._base.naming import nodes_listed
+from secmix.auditing.cells.groups import notes_on_groups
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.interface import CellContext
@@ -98,7 +99,8 @@ def notes(case: CellContext) -> list[str]:
     assert isinstance(case.setup, CollaborationSetup)
     assert isinstance(observation, CollaborationObservation)
     premises = [*CollaborationTraits.of(case.setup.protocol).premises(readable(case)), *observation.unmet_premises]
-    return [*draws, *_notes_on_collaborations(case), *premises, *[observation.few_alike] * bool(observation.few_alike)]
+    few_alike = [observation.few_alike] * bool(observation.few_alike)
+    return [*draws, *_notes_on_collaborations(case), *premises, *few_alike, *notes_on_groups(case)]
 
 
 def stated(case: CellContext) -> str:

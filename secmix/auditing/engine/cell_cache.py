@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from secmix._base import files, plugins
-from secmix.auditing.cells.steps import CellResult
-from secmix.auditing.report import Cell, Finding
+from secmix.auditing.report import Cell, CellResult, Finding
 from secmix.auditing.setup import ReadyParts
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario, render

@@ -14,16 +14,16 @@ from pathlib import Path
 
 from secmix._base.plugins import code_allowed
 from secmix.auditing import decide
-from secmix.auditing.cells.audit_cell import audit_cell
+from secmix.auditing.cells.audit_cell import Notify, Word, audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
-from secmix.auditing.cells.steps import LATE, CellResult, Notify, Word, place_of, why_failed
 from secmix.auditing.engine.estimate import SHOWN_BY_FEW, CostEstimate, check_memory, estimate, planned_runs, too_wide
+from secmix.auditing.evidence.interface import LATE, place_of, why_failed
 from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaborations
 from secmix.auditing.observation.memory import TooLong, too_large_to_probe, trial_run
 from secmix.auditing.observation.observe import seeds_of
-from secmix.auditing.report import Cell
+from secmix.auditing.report import Cell, CellResult
 from secmix.auditing.setup import CollaborationSetup, PreparedData, ReadyParts, SumSetup, build_setup, deep_copy
 from secmix.errors import SecmixError
 from secmix.scenario import Scenario

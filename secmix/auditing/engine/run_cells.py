@@ -16,13 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from secmix._base.checks import Progress
 from secmix.auditing import proof
+from secmix.auditing.cells.audit_cell import Word
 from secmix.auditing.cells.fields import without_rest
-from secmix.auditing.cells.steps import LATE, CellResult, Word
 from secmix.auditing.engine import cell_cache
 from secmix.auditing.engine.estimate import CostEstimate, clearing_nobody, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers, are_needed
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
-from secmix.auditing.report import Cell, covered
+from secmix.auditing.evidence.interface import LATE
+from secmix.auditing.report import Cell, CellResult, covered
 from secmix.auditing.setup import PreparedData, ReadyParts
 from secmix.errors import NotConverged, SecmixError, cause, shown
 from secmix.scenario import Scenario

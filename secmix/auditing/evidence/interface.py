@@ -1,23 +1,33 @@
 """Evidence: one object in one file, with its name, its meaning, whether it applies to a cell, and how it is gathered.
 
 Scenarios, reports, the JSON schema, SARIF and the glossary take all text about an evidence from its object. Its line in
-pyproject.toml (group ``secmix.evidence``) registers it.
+pyproject.toml (group ``secmix.evidence``) registers it. What fails in a cell is noted in its context, and
+undoes nothing that was shown before.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from secmix._base import plugins
 from secmix.auditing.observation.observe import Observation
 from secmix.auditing.report import Finding, LeakageCurve, Picture
 from secmix.auditing.setup import Setup, SumSetup
-from secmix.errors import ScenarioError
+from secmix.errors import ScenarioError, SecmixError
+from secmix.kernel.state import is_protocol
 from secmix.scenario import Scenario
+
+T = TypeVar("T")
+LATE = "the time limit had passed"
+_PACKAGE = str(Path(__file__).parents[2])
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,43 @@ class CellContext:
     def about(self, node: int) -> dict[str, Any]:
         """Collect the fields of a finding that name its cell and node."""
         return {"protocol": self.cell.protocol.title, "adversary": self.cell.adversary.title, "node": node}
+
+    def attempt(
+        self, what: str, do: Callable[[], T], *, failed_matters: bool = True, late_matters: bool = True
+    ) -> T | None:
+        """Return what ``do`` returns; where it fails, or the case's time is up, note why and return None.
+
+        What fails or is left out for time keeps every node from being cleared where that ``matters``.
+        """
+        if time.time() > self.deadline:
+            self.unmeasured[f"{what}: {LATE}"] = late_matters
+            return None
+        try:
+            return do()
+        except BaseException as error:
+            self.unmeasured[f"{what}: {why_failed(error)}"] = failed_matters
+            return None
+
+
+def why_failed(error: BaseException) -> str:
+    """Say why something failed; an interrupt is raised again.
+
+    The message of an error that is not ours may hold private values: only its kind is reported.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    if isinstance(error, SecmixError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "it ran out of memory"
+    return f"it failed with {type(error).__name__}{place_of(error)}"
+
+
+def place_of(error: BaseException) -> str:
+    """Say at which line of the user's code an error arose; nothing where it is not theirs."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if is_protocol(frame.filename) and not frame.filename.startswith(_PACKAGE)]
+    return f" at {os.path.basename(own[-1].filename)}, line {own[-1].lineno}" if own else ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from secmix.auditing import decide
 from secmix.auditing.advice.trials import recommended
-from secmix.auditing.cells.steps import why_failed
+from secmix.auditing.evidence.interface import why_failed
 from secmix.auditing.exposure.cell_exposure import exposure_of, recovered, spec_of
 from secmix.auditing.exposure.coalitions import Agent, Exposure, NodeExposure
 from secmix.auditing.exposure.repair import SETTINGS, proposals

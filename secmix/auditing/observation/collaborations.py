@@ -62,6 +62,11 @@ class CollaborationObservation(Observation):
         """Why the features are less than the adversary reads."""
         return "measured on the node's own messages: more may be known"
 
+    @property
+    def in_groups(self) -> bool:
+        """Whether there are smaller groups."""
+        return bool(self.others)
+
     def holds_nothing_of(self, node: int) -> bool:
         """Check that the adversary reads no message in any run."""
         return not any(group.features[node] for group in (self, *self.others))

@@ -66,6 +66,11 @@ class Observation:
         """Why the features are less than the adversary reads; None if they are not."""
         return None
 
+    @property
+    def in_groups(self) -> bool:
+        """Whether messages differ between runs, so that groups of them are judged by themselves."""
+        return False
+
 
 @dataclass(frozen=True)
 class SumObservation(Observation):
