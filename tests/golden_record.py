@@ -24,8 +24,8 @@ from typing import Any
 
 import secmix
 from secmix.auditing import Cell, Finding
+from secmix.auditing.cell_parts import Robustness
 from secmix.auditing.evidence.decoding import MOST
-from secmix.auditing.report import Robustness
 from secmix.scenario import Scenario
 from secmix.scenario.catalogue import entries, find
 

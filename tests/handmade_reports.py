@@ -11,20 +11,18 @@ from typing import Any
 
 from rich.console import Console
 
-from secmix.auditing.report import (
+from secmix.auditing.cell_parts import (
     FAULTS,
-    Cell,
     Damage,
-    Finding,
     LeakageCurve,
     NodeSummary,
-    Report,
     Robustness,
     RobustnessPoint,
     SigmaPoint,
     Standing,
     Verdict,
 )
+from secmix.auditing.report import Cell, Finding, Report
 from secmix.reporting import print_report
 
 HOSTILE = (

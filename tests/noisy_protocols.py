@@ -13,7 +13,8 @@ import numpy as np
 import secmix
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer
-from secmix.auditing.report import PrivacyClaim, Report
+from secmix.auditing.cell_parts import PrivacyClaim
+from secmix.auditing.report import Report
 from secmix.auditing.setup import CollaborationSetup, build_setup
 from secmix.network import Network
 from secmix.privacy import clip, gaussian, laplace

@@ -11,8 +11,9 @@ from typing import Any
 from secmix._base.naming import label, named
 from secmix.auditing import decide
 from secmix.auditing.advice.trials import with_what_the_report_says
+from secmix.auditing.cell_parts import Verdict
 from secmix.auditing.evidence.interface import installed
-from secmix.auditing.report import Cell, CellResult, Conclusion, Report, Verdict, covered
+from secmix.auditing.report import Cell, CellResult, Conclusion, Report, covered
 from secmix.auditing.setup import ReadyParts
 from secmix.scenario import Scenario
 

@@ -11,7 +11,8 @@ from datetime import date
 from typing import Any, TypeVar
 
 from secmix.auditing import decide, worse
-from secmix.auditing.report import FAULTS, Acceptance, Cell, NodeSummary, Report, Since, Verdict
+from secmix.auditing.cell_parts import FAULTS, NodeSummary, Since, Verdict
+from secmix.auditing.report import Acceptance, Cell, Report
 from secmix.errors import brief
 from secmix.scenario import AcceptedSpec
 

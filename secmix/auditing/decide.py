@@ -11,19 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from secmix.auditing.cell_parts import FAULTS, Coalitions, NodeSummary, PrivacyClaim, Robustness, Standing, Verdict
 from secmix.auditing.evidence.interface import Evidence, evidence_of, is_of_runs
-from secmix.auditing.report import (
-    FAULTS,
-    Cell,
-    Coalitions,
-    Conclusion,
-    Finding,
-    NodeSummary,
-    PrivacyClaim,
-    Robustness,
-    Standing,
-    Verdict,
-)
+from secmix.auditing.report import Cell, Conclusion, Finding
 from secmix.kernel import Clearance, Open, clear_bounds
 from secmix.scenario import PolicySpec
 

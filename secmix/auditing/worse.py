@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from secmix.auditing.cell_parts import FAULTS, Coalitions, NodeSummary, PrivacyClaim, Robustness, Standing, Verdict
 from secmix.auditing.decide import ORDER
-from secmix.auditing.report import FAULTS, Coalitions, NodeSummary, PrivacyClaim, Robustness, Standing, Verdict
 
 LEAKAGE = 0.01  # estimates of a share of the variance differ by as much between seeds
 _ERROR, _SMALL = 0.05, 1e-3

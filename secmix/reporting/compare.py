@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from secmix.auditing import worse
-from secmix.auditing.report import Cell, NodeSummary, Report, Robustness, Verdict
+from secmix.auditing.cell_parts import NodeSummary, Robustness, Verdict
+from secmix.auditing.report import Cell, Report
 from secmix.errors import one_line
 from secmix.reporting import robustness as robust
 from secmix.reporting import words

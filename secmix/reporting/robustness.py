@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from secmix.adversaries.attacks.attack import installed, named
-from secmix.auditing.report import Cell, Damage, Report, Robustness, RobustnessPoint
+from secmix.auditing.cell_parts import Damage, Robustness, RobustnessPoint
+from secmix.auditing.report import Cell, Report
 from secmix.auditing.worse import as_number
 from secmix.reporting import words
 

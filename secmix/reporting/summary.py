@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.report import FAULTS, Cell, Effect, NodeSummary, Report, covered
+from secmix.auditing.cell_parts import FAULTS, Effect, NodeSummary
+from secmix.auditing.report import Cell, Report, covered
 from secmix.reporting import words
 from secmix.reporting.linked import link, plain
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from secmix.auditing.cell_parts import NodeClaim, NodeSummary, PrivacyClaim, Standing
 from secmix.auditing.decide import ORDER
 from secmix.auditing.evidence.interface import evidence_of
-from secmix.auditing.report import Cell, Finding, NodeClaim, NodeSummary, PrivacyClaim, Report, Standing
+from secmix.auditing.report import Cell, Finding, Report
 from secmix.auditing.worse import STANDINGS
 from secmix.errors import UNSEEN
 

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import secmix
+from secmix.auditing.cell_parts import NodeSummary, Verdict
 from secmix.auditing.decide import (
     ORDER,
     Premises,
@@ -22,7 +23,7 @@ from secmix.auditing.decide import (
     worst,
 )
 from secmix.auditing.evidence.decoding import recovered
-from secmix.auditing.report import Finding, NodeSummary, Verdict
+from secmix.auditing.report import Finding
 from secmix.kernel import Clearance, Open, clear_bounds
 from secmix.scenario import PolicySpec
 

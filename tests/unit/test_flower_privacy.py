@@ -10,7 +10,7 @@ from flower_apps import flower_app
 
 import secmix
 from secmix.adversaries import CuriousServer
-from secmix.auditing.report import PrivacyClaim
+from secmix.auditing.cell_parts import PrivacyClaim
 
 pytest.importorskip("flwr", reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import secmix
-from secmix.auditing.report import Picture
+from secmix.auditing.cell_parts import Picture
 from secmix.cli.app import app
 from secmix.reporting.figures.curves import picture_alt, picture_figure
 

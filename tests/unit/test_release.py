@@ -14,11 +14,12 @@ import pytest
 
 from secmix.auditing import decide
 from secmix.auditing.baseline import counted
+from secmix.auditing.cell_parts import NodeClaim, NodeSummary, PrivacyClaim
 from secmix.auditing.recorded import JobAudit
 from secmix.auditing.recorded.controls import Control
 from secmix.auditing.recorded.recorded_job import LISTENER, Learned
 from secmix.auditing.recorded.rows import JobRow
-from secmix.auditing.report import Cell, NodeClaim, NodeSummary, PrivacyClaim, Report
+from secmix.auditing.report import Cell, Report
 from secmix.cli.job_in_words import headline
 from secmix.cli.recorded_audit import audited
 from secmix.recording import Recorder

@@ -29,16 +29,8 @@ from handmade_reports import (
 )
 from rich.console import Console
 
-from secmix.auditing.report import (
-    SCHEMA_VERSION,
-    Finding,
-    LeakageCurve,
-    NodeSummary,
-    Report,
-    SigmaPoint,
-    Standing,
-    Verdict,
-)
+from secmix.auditing.cell_parts import LeakageCurve, NodeSummary, SigmaPoint, Standing, Verdict
+from secmix.auditing.report import SCHEMA_VERSION, Finding, Report
 from secmix.errors import SecmixError
 from secmix.reporting import (
     FORMATS,

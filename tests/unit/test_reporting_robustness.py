@@ -20,7 +20,8 @@ from handmade_reports import (
     terminal,
 )
 
-from secmix.auditing.report import Cell, Report, RobustnessPoint
+from secmix.auditing.cell_parts import RobustnessPoint
+from secmix.auditing.report import Cell, Report
 from secmix.reporting import FORMATS, read_json, words, write
 from secmix.reporting import robustness as robust
 from secmix.reporting.glossary import anchor, glossary

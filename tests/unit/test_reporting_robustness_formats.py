@@ -24,7 +24,8 @@ from handmade_reports import (
 )
 from rich.console import Console
 
-from secmix.auditing.report import NodeSummary, Report, Robustness, Verdict
+from secmix.auditing.cell_parts import NodeSummary, Robustness, Verdict
+from secmix.auditing.report import Report
 from secmix.reporting import compare, print_changes, print_report, write
 
 

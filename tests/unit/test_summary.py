@@ -9,7 +9,8 @@ import pytest
 
 from secmix.adversaries import CuriousServer, Eavesdropper, MaliciousServer, ModelServer
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.report import Cell, Coalitions, NodeSummary, Report, Standing, Trial, Verdict
+from secmix.auditing.cell_parts import Coalitions, NodeSummary, Standing, Trial, Verdict
+from secmix.auditing.report import Cell, Report
 from secmix.reporting.formats import html, markdown
 from secmix.reporting.summary import summary
 from secmix.reporting.words import tally

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 import secmix
+from secmix.auditing.cell_parts import NodeSummary
 from secmix.auditing.cells.fields import explained, reasons, runs_needed, sentence
 from secmix.auditing.decide import Premises, of_findings, of_leakage
-from secmix.auditing.report import Finding, NodeSummary
+from secmix.auditing.report import Finding
 from secmix.kernel import Clearance, Open, clear_bounds
 from secmix.scenario import PolicySpec
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from secmix.auditing.advice.measures import try_in_turn
+from secmix.auditing.cell_parts import NodeSummary, Robustness, RobustnessPoint, Standing, Verdict
 from secmix.auditing.decide import of_coalition
 from secmix.auditing.exposure.coalitions import Exposure, Least, NodeExposure
 from secmix.auditing.exposure.policy import judge
-from secmix.auditing.report import NodeSummary, Robustness, RobustnessPoint, Standing, Verdict
 from secmix.auditing.worse import is_less_robust, leaks_more
 from secmix.protocols import Advice
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from secmix._base import plugins
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.report import NodeSummary, Robustness, SigmaPoint
+from secmix.auditing.cell_parts import NodeSummary, Robustness, SigmaPoint
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup, build_network, deep_copy
 from secmix.errors import SecmixError
 from secmix.protocols.collaboration import CollaborationTraits

@@ -16,6 +16,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import recommended, tried
+from secmix.auditing.cell_parts import PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
 from secmix.auditing.cells.fields import cell_fields, check_fields, corrupt_nodes, explained, not_measured, sentence
 from secmix.auditing.cells.groups import gather_in_groups
@@ -27,7 +28,7 @@ from secmix.auditing.evidence.premises import finite
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds, SumObservation
 from secmix.auditing.proof import iterations_in_words, proof_of, with_proof_of
-from secmix.auditing.report import Cell, CellResult, Finding, PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
+from secmix.auditing.report import Cell, CellResult, Finding
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness

@@ -8,9 +8,10 @@ from typing import Any
 
 from secmix._base.naming import nodes_listed
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.cell_parts import Checked, NodeSummary, PrivacyClaim, Robustness
 from secmix.auditing.decide import NodeVerdict, Premises, Privacy
 from secmix.auditing.evidence.interface import evidence_of
-from secmix.auditing.report import Cell, Checked, Finding, NodeSummary, PrivacyClaim, Robustness
+from secmix.auditing.report import Cell, Finding
 from secmix.auditing.setup import Setup
 from secmix.auditing.soundness import Soundness
 from secmix.errors import brief

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from secmix._base.naming import nodes_listed
+from secmix.auditing.cell_parts import NodeSummary
 from secmix.auditing.cells.groups import notes_on_groups
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
@@ -17,7 +18,6 @@ from secmix.auditing.noise.noise_bounds import noise_clearance
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.proof import in_words, iterations_in_words, proof_of, unproved
-from secmix.auditing.report import NodeSummary
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.estimators.decoders import reconstruct
 from secmix.kernel import Clearance

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from secmix._base import plugins
+from secmix.auditing.cell_parts import LeakageCurve, Picture
 from secmix.auditing.observation.observe import Observation
-from secmix.auditing.report import Finding, LeakageCurve, Picture
+from secmix.auditing.report import Finding
 from secmix.auditing.setup import Setup, SumSetup
 from secmix.errors import ScenarioError, SecmixError
 from secmix.kernel.state import is_protocol

@@ -28,13 +28,14 @@ from secmix.adversaries.inversion.certificate import USEFUL
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.inversion.isolation import isolated_rows
 from secmix.adversaries.search.spending import SearchBudget, spent
+from secmix.auditing.cell_parts import Picture
 from secmix.auditing.evidence.decoding import recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import is_linear
 from secmix.auditing.observation.invertible_sums import InvertibleSums
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.picture import picture
-from secmix.auditing.report import Finding, Picture
+from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED
 from secmix.protocols import Defences

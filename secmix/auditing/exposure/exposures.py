@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from secmix._base import naming as node_names
 from secmix._base.checks import Progress, positive
+from secmix.auditing.cell_parts import Verdict
 from secmix.auditing.exposure import policy
 from secmix.auditing.exposure.cell_exposure import Level, exposure_of
 from secmix.auditing.exposure.coalitions import Agent, Exposure
 from secmix.auditing.exposure.repair import Repair, proposals
-from secmix.auditing.report import Verdict
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.errors import ScenarioError, nearest
 from secmix.scenario import Scenario, render

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from secmix.auditing import decide
 from secmix.auditing.advice.trials import recommended
+from secmix.auditing.cell_parts import Coalitions, NodeCoalition, Verdict
 from secmix.auditing.evidence.interface import why_failed
 from secmix.auditing.exposure.cell_exposure import exposure_of, recovered, spec_of
 from secmix.auditing.exposure.coalitions import Agent, Exposure, NodeExposure
 from secmix.auditing.exposure.repair import SETTINGS, proposals
-from secmix.auditing.report import Cell, Coalitions, NodeCoalition, Verdict
+from secmix.auditing.report import Cell
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.errors import ScenarioError
 from secmix.kernel import Clearance, Open, clear_coalitions

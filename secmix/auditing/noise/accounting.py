@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from secmix._base.random import stream
+from secmix.auditing.cell_parts import NodeSpending
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.replays.neighbours import neighbour_of
 from secmix.auditing.noise.replays.played_calls import PlayedCall, Player, failed, other_release, round_of
 from secmix.auditing.noise.replays.reach import Reach, reach_of
-from secmix.auditing.report import NodeSpending
 from secmix.auditing.soundness.runner import same_bits
 from secmix.privacy import releases_epsilon
 from secmix.scenario import PrivacyTerms

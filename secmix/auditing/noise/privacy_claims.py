@@ -16,6 +16,7 @@ import numpy as np
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
+from secmix.auditing.cell_parts import NodeClaim, PrivacyClaim
 from secmix.auditing.evidence.interface import CellContext, level_shares
 from secmix.auditing.noise.accounting import spending
 from secmix.auditing.noise.noise_bounds import NoiseBound, claim_cleared, epsilon_in_words, noise_bounds
@@ -24,7 +25,6 @@ from secmix.auditing.noise.replays.playback import bare_message
 from secmix.auditing.noise.replays.played_calls import PURPOSE, Player
 from secmix.auditing.noise.told_apart import Pair, told_apart
 from secmix.auditing.proof import proof_of
-from secmix.auditing.report import NodeClaim, PrivacyClaim
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
 from secmix.kernel import Clearance, Open

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.report import Picture
+from secmix.auditing.cell_parts import Picture
 from secmix.auditing.setup import Setup
 from secmix.scenario import Scenario
 

@@ -13,9 +13,10 @@ from datetime import date
 from typing import Literal
 
 from secmix.auditing import decide
+from secmix.auditing.cell_parts import Verdict
 from secmix.auditing.recorded.recorded_job import JobAudit
 from secmix.auditing.recorded.recorded_run import RecordedAudit
-from secmix.auditing.report import Acceptance, Conclusion, Verdict
+from secmix.auditing.report import Acceptance, Conclusion
 from secmix.errors import brief
 from secmix.scenario import AcceptedInRecordingSpec
 

@@ -1,9 +1,9 @@
 """What colluders can do to the result of a cell."""
 
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.cell_parts import Robustness
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.report import Robustness
 from secmix.auditing.robustness.collaborations import errors_of_collaborations
 from secmix.auditing.robustness.curve import curve
 from secmix.auditing.robustness.sums import errors_of_sums

@@ -13,8 +13,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import FARTHEST
 from secmix.auditing import decide
+from secmix.auditing.cell_parts import Damage, Robustness, RobustnessPoint, Verdict
 from secmix.auditing.evidence.premises import finite
-from secmix.auditing.report import Damage, Robustness, RobustnessPoint, Verdict
 from secmix.auditing.setup import Setup
 from secmix.kernel import clear_bounds
 from secmix.scenario import PolicySpec

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from secmix._base.naming import called, label
-from secmix.auditing.report import Cell, Coalitions, NodeCoalition
+from secmix.auditing.cell_parts import Coalitions, NodeCoalition
+from secmix.auditing.report import Cell
 from secmix.reporting.figures.network import CROWD, away, canvas, draw_name, draw_number, draw_ring, spots
 from secmix.reporting.figures.svg import COLOUR, SERIES, STYLE, inline
 

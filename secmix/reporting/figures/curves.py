@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.naming import called, named, nodes_listed
-from secmix.auditing.report import LeakageCurve, Picture, SigmaPoint
+from secmix.auditing.cell_parts import LeakageCurve, Picture, SigmaPoint
 from secmix.reporting.figures.svg import COLOUR, MARKERS, SERIES, STYLE, inline
 from secmix.reporting.words import number, share, size, superscript
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing.report import Cell, NodeSummary
+from secmix.auditing.cell_parts import NodeSummary
+from secmix.auditing.report import Cell
 from secmix.reporting.figures.svg import COLOUR, STYLE, ink_on, inline, shade
 from secmix.reporting.words import is_share, readable, share
 

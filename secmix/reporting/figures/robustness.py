@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing.report import Cell, Robustness, RobustnessPoint
+from secmix.auditing.cell_parts import Robustness, RobustnessPoint
+from secmix.auditing.report import Cell
 from secmix.reporting import robustness as robust
 from secmix.reporting.figures.svg import COLOUR, SERIES, STYLE, inline
 from secmix.reporting.words import number

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from secmix._base.naming import called, label, named
-from secmix.auditing.report import Coalitions, NodeCoalition
+from secmix.auditing.cell_parts import Coalitions, NodeCoalition
 from secmix.reporting.words import clean
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from secmix.auditing.report import Cell, Finding, NodeSummary, Report, covered
+from secmix.auditing.cell_parts import NodeSummary
+from secmix.auditing.report import Cell, Finding, Report, covered
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 from secmix.reporting.glossary import HOW_TO_READ, anchor, glossary

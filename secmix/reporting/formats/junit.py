@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from secmix.auditing.report import FAULTS, Conclusion, Counted, Report, Verdict, covered
+from secmix.auditing.cell_parts import FAULTS, Counted, Verdict
+from secmix.auditing.report import Conclusion, Report, covered
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 

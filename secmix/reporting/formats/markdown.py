@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.report import FAULTS, Cell, Finding, NodeSummary, PrivacyClaim, Report, covered
+from secmix.auditing.cell_parts import FAULTS, NodeSummary, PrivacyClaim
+from secmix.auditing.report import Cell, Finding, Report, covered
 from secmix.reporting import words
 from secmix.reporting.figures.curves import picture_alt
 from secmix.reporting.formats import exposure_tables, markdown_robustness

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from secmix.auditing.report import Cell, Report, Robustness
+from secmix.auditing.cell_parts import Robustness
+from secmix.auditing.report import Cell, Report
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 

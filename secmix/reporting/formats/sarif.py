@@ -8,8 +8,9 @@ from pathlib import PureWindowsPath
 from typing import Any
 from urllib.parse import quote
 
+from secmix.auditing.cell_parts import FAULTS, Counted, PrivacyClaim, Robustness, Verdict
 from secmix.auditing.evidence.interface import kinds
-from secmix.auditing.report import FAULTS, Cell, Conclusion, Counted, Finding, PrivacyClaim, Report, Robustness, Verdict
+from secmix.auditing.report import Cell, Conclusion, Finding, Report
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 from secmix.reporting.glossary import CLAIM, GLOSSARY, OF_COLLUDERS

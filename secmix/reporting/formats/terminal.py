@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secmix.auditing.report import FAULTS, Cell, Conclusion, NodeSummary, Report, Verdict, covered
+from secmix.auditing.cell_parts import FAULTS, NodeSummary, Verdict
+from secmix.auditing.report import Cell, Conclusion, Report, covered
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
 

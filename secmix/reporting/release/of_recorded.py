@@ -11,13 +11,13 @@ from importlib.metadata import version
 from typing import Any
 
 from secmix.auditing import decide
+from secmix.auditing.cell_parts import Verdict
 from secmix.auditing.recorded import JobAudit
 from secmix.auditing.recorded.accepted_in_recordings import RecordedConclusion, RecordedFault
 from secmix.auditing.recorded.recorded_job import LISTENER
 from secmix.auditing.recorded.recorded_run import RecordedAudit, RecordedReading
 from secmix.auditing.released.last_arrays import OPEN as MEMBERSHIP_OPEN
 from secmix.auditing.released.last_arrays import TRIED, LastArrays
-from secmix.auditing.report import Verdict
 from secmix.reporting.release.page import PUBLIC, Output, Question, Reader, ReleaseControl, ReleasePage, untried_public
 from secmix.reporting.release.questions import (
     controlled,

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from secmix.auditing import decide
+from secmix.auditing.cell_parts import FAULTS
 from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.released.membership import NAME as MEMBERSHIP
-from secmix.auditing.report import FAULTS, Cell, Finding, Report
+from secmix.auditing.report import Cell, Finding, Report
 from secmix.errors import SecmixError
 from secmix.estimators.membership import RATE
 from secmix.reporting import words

@@ -12,7 +12,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from secmix.auditing.report import Acceptance, Conclusion, Verdict
+from secmix.auditing.cell_parts import Verdict
+from secmix.auditing.report import Acceptance, Conclusion
 
 SCHEMA_VERSION = "1"
 SCHEMA = "release.schema.json"

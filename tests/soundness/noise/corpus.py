@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import secmix
-from secmix.auditing.report import PrivacyClaim
+from secmix.auditing.cell_parts import PrivacyClaim
 
 from . import before_noise, beside, draws, samples
 from .bases import Twins
