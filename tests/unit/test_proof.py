@@ -53,7 +53,6 @@ def test_a_class_that_is_defined_anew_is_proved_anew() -> None:
     assert "Not proved: a branch on a secret" in verdict_of(wrong())
 
 
-@pytest.mark.xfail(strict=True, reason="the rehearsal writes what is followed into a plain array")
 @pytest.mark.parametrize("settings", [{}, {"schedule": "synchronous"}, {"loss": 0.1}])
 def test_rounds_of_pdmm_may_be_rehearsed_in_the_trace(settings: dict[str, Any]) -> None:
     """As in the first call of a process, and in every call in which messages are lost."""

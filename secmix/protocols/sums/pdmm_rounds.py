@@ -64,7 +64,7 @@ class Activation:
             stacked = arriving.reshape(len(self.nodes), self.degree, *arriving.shape[1:])
             total: Array = np.add.reduce(stacked, axis=1)
             return total
-        out = np.zeros((len(self.nodes), *arriving.shape[1:]))
+        out = np.zeros_like(arriving, shape=(len(self.nodes), *arriving.shape[1:]))
         if 2 * len(self.by_rank) < len(self.nodes):
             for some, firsts in self.by_rank:
                 out[some] += arriving[firsts]
