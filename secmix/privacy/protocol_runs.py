@@ -59,9 +59,20 @@ def mechanism_of(
     """Return the mechanism that takes n arrays (1, N_i, d) to the numbers (m,) that an adversary reads of one call.
 
     Each call is made by a ``duplicate`` of the protocol: runs are independent, whatever a call leaves in the object.
-    Raises SecmixError if the protocol keeps a generator, of which all copies would draw the same noise.
+    Raises SecmixError if the protocol cannot be copied, where a duplicate is a copy in full, or if it keeps a
+    generator, of which all copies would draw the same noise.
     """
-    if _keeps_generator(protocol):
+    copied: dict[int, Any] = {}  # all that a copy is made of, by the identity of the original
+    try:
+        copy.deepcopy(protocol, copied)
+    except Exception as error:  # an object's own code may raise anything
+        if duplicate is copy.deepcopy:
+            raise SecmixError(
+                f"the protocol cannot be copied for independent runs ({type(error).__name__}); keep locks, files and "
+                "connections out of the object"
+            ) from error
+        copied = {}  # duplicates share its parts, and draw other noise
+    if any(isinstance(part, _GENERATORS) for part in copied.values()):
         raise SecmixError(
             "the protocol keeps a random generator, of which copies for independent runs would draw the same noise; "
             "let it draw from the rng that collaborate is given"
@@ -75,15 +86,6 @@ def mechanism_of(
         return np.concatenate([np.empty(0), *(row.ravel() for row in sent if row.dtype.kind in "fiub")])
 
     return release
-
-
-def _keeps_generator(protocol: Any) -> bool:
-    copied: dict[int, Any] = {}  # all that a copy is made of, by the identity of the original
-    try:
-        copy.deepcopy(protocol, copied)
-    except Exception:  # an object's own code may raise anything; copies then share its parts, and draw other noise
-        return False
-    return any(isinstance(part, _GENERATORS) for part in copied.values())
 
 
 def checked_run(
@@ -106,14 +108,8 @@ def checked_run(
             f"neighbours differ at node {node}, whose rows this adversary knows; let an honest one differ"
         )
     serves = getattr(adversary, "serves", None)  # a server that sends what it chooses, as AdversaryTraits says
-    try:
-        duplicate = copy.deepcopy(protocol if serves is None else serves(protocol))
-    except Exception as error:  # an object's own code may raise anything
-        raise SecmixError(
-            f"the protocol cannot be copied for independent runs ({type(error).__name__}); keep locks, files and "
-            "connections out of the object"
-        ) from error
-    return mechanism_of(duplicate, network, adversary), [[part[None] for part in side] for side in sides], words
+    release = mechanism_of(protocol if serves is None else serves(protocol), network, adversary)
+    return release, [[part[None] for part in side] for side in sides], words
 
 
 def _checked_rows(rows: Any, side: int, network: Network) -> list[Array]:
