@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from secmix.auditing.report import SCHEMA_VERSION, Report
 from secmix.errors import SecmixError, nearest
-from secmix.reporting.compare import Change, caveats, compare, direction, print_changes
+from secmix.reporting.comparison import Change, caveats, compare, direction, print_changes
 from secmix.reporting.formats.terminal import print_report
 from secmix.reporting.schema import json_schema
 
