@@ -6,7 +6,7 @@ m machines each send one mixture; a rule says whom it keeps, and reduces what th
 from secmix.aggregators.mixture.aggregate import Aggregate
 from secmix.aggregators.mixture.centre import Coat, coat
 from secmix.aggregators.mixture.components import component_wise
-from secmix.aggregators.mixture.ise import ise, ise_matrix
+from secmix.aggregators.mixture.integrated_error import ise, ise_matrix
 from secmix.aggregators.mixture.reduction import Reduction, reduced
 from secmix.aggregators.mixture.rules import ared, ared_factor, cred, dfmr, gmr, oracle, trim
 from secmix.aggregators.mixture.screening import RejectedMixtures, stacked

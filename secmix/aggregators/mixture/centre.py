@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints
-from secmix.aggregators.mixture.ise import squared_distances
+from secmix.aggregators.mixture.integrated_error import squared_distances
 from secmix.aggregators.mixture.screening import Machines, Mixtures, screened
 from secmix.errors import DataError
 from secmix.mixture import Mixture

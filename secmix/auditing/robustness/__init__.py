@@ -5,7 +5,7 @@ from secmix.auditing.cell_parts import Robustness
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.robustness.collaborations import errors_of_collaborations
-from secmix.auditing.robustness.curve import curve
+from secmix.auditing.robustness.error_curve import curve
 from secmix.auditing.robustness.sums import errors_of_sums
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 

@@ -17,7 +17,7 @@ from secmix.adversaries.attacks.attack import FARTHEST, Attack
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.adversaries.tampering import TamperingChannel
-from secmix.auditing.robustness.curve import Errors, Push, bounded
+from secmix.auditing.robustness.error_curve import Errors, Push, bounded
 from secmix.auditing.robustness.theorems import proven_protocol
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import ScenarioError, SecmixError

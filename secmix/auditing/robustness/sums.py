@@ -23,7 +23,7 @@ from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.adversaries.search.worst_case import LEAST_BUDGET
 from secmix.adversaries.tampering import Attacked
 from secmix.auditing.observation.observe import SumObservation
-from secmix.auditing.robustness.curve import Errors, Outcome, Push, bounded
+from secmix.auditing.robustness.error_curve import Errors, Outcome, Push, bounded
 from secmix.auditing.robustness.theorems import declared, withstood
 from secmix.auditing.setup import SumSetup, build_model
 from secmix.errors import SecmixError
