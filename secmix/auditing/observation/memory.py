@@ -11,6 +11,7 @@ from secmix.auditing.setup import SumSetup, build_model, deep_copy, with_active_
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.kernel.tables import MOST_VECTORS
+from secmix.protocols import EMRun, SumProtocol
 from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.transcript import Transcript, at_most
@@ -56,12 +57,11 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
     limit = allowed * 2**20
     sizes = f"the {allowed:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
     remedy = "raise it, or use fewer nodes or components, or a larger tol"
-    trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
     may_be_unprobed = (exact and masks <= MOST_VECTORS) or SumTraits.of(setup.protocol).modulus is not None
     message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
     sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
     with at_most(limit if may_be_unprobed else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
-        run = build_model(trial, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
+        run = _first_iteration(cell, setup, sums, rng)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
     fit = iterations * sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
     return "" if fit or not may_be_unprobed else f"{message}: they are not read as linear functions of masks"
@@ -79,17 +79,18 @@ def trial_run(cell: Scenario, setup: SumSetup) -> tuple[int, int]:
     """
     probed = Probed(setup.protocol, probing=not setup.unprobed)
     rng = stream(cell.seed, "trial run")
-    trial = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
-    rows_by_node = setup.sample_rows(1, rng)
-    run = build_model(trial, setup, with_active_adversary(setup, probed)).run(
-        rows_by_node, network=setup.network, rng=rng
-    )
+    run = _first_iteration(cell, setup, with_active_adversary(setup, probed), rng)
     setup.adversary.observe(run.transcript, setup.network)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
     numbers = iterations * max(int(inputs[0].size) for inputs, _ in probed.recorded)
     messages = sum(len(block.sender) for block in run.transcript if block.line != "held")
     limit = room_for_messages(cell, setup)
     return min(fitting(cell, run.transcript, 1, iterations, limit=limit), max(_TOGETHER // numbers, ENOUGH)), messages
+
+
+def _first_iteration(cell: Scenario, setup: SumSetup, sums: SumProtocol, rng: np.random.Generator) -> EMRun:
+    first = cell.model_copy(update={"model": cell.model.model_copy(update={"iterations": 1})})
+    return build_model(first, setup, sums).run(setup.sample_rows(1, rng), network=setup.network, rng=rng)
 
 
 def fitting(cell: Scenario, transcript: Transcript, real: int, times: int = 1, *, limit: float | None = None) -> int:

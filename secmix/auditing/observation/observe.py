@@ -155,9 +155,10 @@ def observe(
     """
     blocks: list[SumObservation] = []
     runs = 0
-    if exact and (most := exact_runs(block_size(cell, setup))) < cell.runs:
+    size = block_size(cell, setup)
+    if exact and (most := exact_runs(size)) < cell.runs:
         cell = cell.model_copy(update={"runs": most})
-    for block in _blocks(cell, setup, seeds, proved if exact else None):
+    for block in _blocks(cell, setup, sampled_rows(cell, setup, size, seeds), proved if exact else None):
         blocks.append(block)
         before, runs = runs, runs + block.runs
         if before < FEWEST_RUNS <= runs <= (left := cell.runs - runs):
@@ -166,11 +167,10 @@ def observe(
 
 
 def _blocks(
-    cell: Scenario, setup: SumSetup, seeds: Seeds, proved: Callable[[SumObservation], bool] | None
+    cell: Scenario, setup: SumSetup, sampled: Sampled, proved: Callable[[SumObservation], bool] | None
 ) -> Iterator[SumObservation]:
     known: dict[int, ProbeCache] = {}
     mismatches = 0
-    sampled = sampled_rows(cell, setup, block_size(cell, setup), seeds)
     for k, (rows_by_node, seed) in enumerate(sampled):
         # Probes may outnumber runs, so they are sent only if those of an earlier block do not apply. If the message
         # schedule differs in most blocks, all blocks are soon probed.
