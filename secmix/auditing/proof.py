@@ -16,8 +16,8 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import share_behind_masks
 from secmix.auditing.observation.collaborations import CollaborationObservation
-from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import reading_of
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness.linear_masks import LinearMasks
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove

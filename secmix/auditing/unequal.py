@@ -13,8 +13,8 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
-from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import Reading
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.setup import SumSetup
 
 NOTE = (

@@ -12,11 +12,11 @@ from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.evidence.premises import known_of_sums
 from secmix.auditing.observation import observe as module
-from secmix.auditing.observation import pooled as pooled_module
 from secmix.auditing.observation.invertible_sums import _groups
 from secmix.auditing.observation.memory import block_size
-from secmix.auditing.observation.observe import SumObservation, observe, seeds_of
+from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.observation.reading import _UNIT, _linear_error
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.setup import PreparedData, SumSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed, read_off, rounding_units
@@ -69,7 +69,7 @@ def test_cells_on_the_same_rows_are_held_against_one_pooled_fit(
 ) -> None:
     """One that starts at centres that are drawn is another for each protocol, whose draws differ."""
     pooled: dict[bytes, Array] = {}
-    monkeypatch.setattr(pooled_module, "_POOLED", pooled)
+    monkeypatch.setattr(module, "_POOLED", pooled)
 
     def error(protocol: SumProtocol, label: str, rows: int = 1) -> float:
         data = {"name": "wine", "features": 2, "rows_per_node": rows}
@@ -386,7 +386,7 @@ def test_nothing_is_doubted_in_the_protocols_of_the_house(protocol: Any, adversa
 
 def test_blocks_in_which_more_messages_were_not_linear_join_the_others():
     # A rounding on the edge once left one block of four with twelve more features than the rest, and the cell failed.
-    from secmix.auditing.observation.observe import _of_one_width
+    from secmix.auditing.observation.sum_observation import _of_one_width
 
     joined = _of_one_width([np.ones((2, 3)), np.ones((1, 5))])
     assert joined.tolist() == [[1, 1, 1, 0, 0]] * 2 + [[1] * 5]

@@ -19,7 +19,7 @@ from secmix.auditing.advice.measures import changed_scenario, changed_setup, try
 from secmix.auditing.cell_parts import Outcome, Trial, Verdict
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import solved_together
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Cell
 from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import ReadyParts, SumSetup, deep_copy

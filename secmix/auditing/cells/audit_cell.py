@@ -26,7 +26,8 @@ from secmix.auditing.cells.observed import observed, unchecked
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.evidence.premises import finite
 from secmix.auditing.noise.privacy_claims import claim_of
-from secmix.auditing.observation.observe import Seeds, SumObservation
+from secmix.auditing.observation.observe import Seeds
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.proof import iterations_in_words, proof_of, with_proof_of
 from secmix.auditing.report import Cell, CellResult, Finding
 from secmix.auditing.robustness import robustness

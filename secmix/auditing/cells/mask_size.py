@@ -10,7 +10,7 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.cell_parts import SigmaPoint
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.setup import SumSetup
 from secmix.errors import NotConverged, SecmixError
 from secmix.estimators.estimate import normalised

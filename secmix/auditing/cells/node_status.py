@@ -16,7 +16,7 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import known_of_sums, output_share, share_behind_masks
 from secmix.auditing.noise.noise_bounds import noise_clearance
 from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.proof import in_words, iterations_in_words, proof_of, unproved
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.estimators.decoders import reconstruct

@@ -15,7 +15,8 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.observation.collaborations import observe_collaboration
 from secmix.auditing.observation.memory import TooLong, too_large_to_probe
-from secmix.auditing.observation.observe import Seeds, SumObservation, observe, seeds_of
+from secmix.auditing.observation.observe import Seeds, observe, seeds_of
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.proof import as_proved, proof_of, sends_alike, with_proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup, deep_copy
 from secmix.auditing.soundness import Soundness

@@ -36,7 +36,7 @@ from secmix.auditing.counterexamples.masks.removal import MaskRemoval
 from secmix.auditing.counterexamples.masks.untraced import UntracedSeeds
 from secmix.auditing.evidence.decoding import MOST, of_decoder
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.proof import proof_of, traced, unproved
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup, deep_copy

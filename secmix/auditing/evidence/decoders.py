@@ -16,7 +16,7 @@ import numpy as np
 
 from secmix.auditing.evidence.decoding import Target, as_measured, leakage_curve, node_decoders, of_decoder, recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.observation.observe import DIFFERENCES, SumObservation
+from secmix.auditing.observation.sum_observation import DIFFERENCES, SumObservation
 from secmix.auditing.report import Finding
 from secmix.estimators.decoders import RECOVERED, Decoding
 

@@ -11,7 +11,7 @@ from secmix._base.checks import Array
 from secmix.auditing.cell_parts import LeakageCurve
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.evidence.premises import at_least
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.estimators.decoders import RECOVERED, Decoding, reconstruct
 from secmix.estimators.estimate import Estimate, normalised, wilson

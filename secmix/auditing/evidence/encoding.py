@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import is_encoded, output_share
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.exact.structure import KNOWN

@@ -22,7 +22,7 @@ from secmix._base.checks import Array
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import finite, is_linear, nats_of, nats_of_all, output_share, under_premises
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED

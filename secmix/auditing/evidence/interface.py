@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from secmix._base import plugins
 from secmix.auditing.cell_parts import LeakageCurve, Picture
-from secmix.auditing.observation.observe import Observation
+from secmix.auditing.observation.sum_observation import Observation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import Setup, SumSetup
 from secmix.errors import ScenarioError, SecmixError

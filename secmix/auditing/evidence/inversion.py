@@ -33,8 +33,8 @@ from secmix.auditing.evidence.decoding import recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import is_linear
 from secmix.auditing.observation.invertible_sums import InvertibleSums
-from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.picture import picture
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.decoders import RECOVERED

@@ -14,8 +14,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import CellContext, installed
-from secmix.auditing.observation.observe import SumObservation
 from secmix.auditing.observation.reading import Reading
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.estimate import normalised

@@ -18,7 +18,7 @@ import numpy as np
 from secmix.auditing import unequal
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.evidence.premises import is_linear, under_premises
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.exact.linear import LinearView

@@ -16,7 +16,8 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.observation.memory import fitting
-from secmix.auditing.observation.observe import Observation, Seeds, sampled_rows
+from secmix.auditing.observation.observe import Seeds, sampled_rows
+from secmix.auditing.observation.sum_observation import Observation
 from secmix.auditing.setup import CollaborationSetup
 from secmix.auditing.soundness.adversary_observer import AdversaryObserver, Frame
 from secmix.auditing.soundness.runner import Call

@@ -5,20 +5,19 @@ Runs are made in blocks, so that only the transcripts of one block are in memory
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import sequence, stream
-from secmix.auditing.observation.invertible_sums import InvertibleSums, known_sums
+from secmix.auditing.observation.invertible_sums import known_sums
 from secmix.auditing.observation.memory import ENOUGH, block_size, exact_runs, room_for_messages
-from secmix.auditing.observation.pooled import drawing, output_error
 from secmix.auditing.observation.reading import (
     ProbeCache,
     ProbeMismatch,
@@ -29,104 +28,27 @@ from secmix.auditing.observation.reading import (
     nothing_read,
     read,
 )
+from secmix.auditing.observation.sum_observation import DIFFERENCES, RATIOS, SumObservation, joined
 from secmix.auditing.setup import Setup, SumSetup, build_model, deep_copy, with_active_adversary
 from secmix.auditing.soundness.linear_masks import independent
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.estimators.exact.masks import unmet_independence, unmet_shape
 from secmix.estimators.exact.provenance import unexplained
+from secmix.protocols import EMRun, Plain
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.scenario.resolve import in_table
-from secmix.transcript import Channel, Lines, View, joined_lines, lines_of, listening
+from secmix.transcript import Channel, View, lines_of, listening
 
 Seeds = tuple[np.random.SeedSequence, np.random.SeedSequence]
 """Seeds of the data (the same in all cells of an audit), and of the protocol."""
 Sampled = Iterator[tuple[list[Array], np.random.SeedSequence]]
 """Blocks of runs: the rows of each node, and the seed of the protocol's draws."""
 
-RATIOS, DIFFERENCES = "ratios of one iteration", "ratios of differences between iterations"
-"""Ways to compute a row from known statistics."""
 _WORKING = 8  # times what nodes sum and draw in a run: about as much memory as it takes without its messages
-
-
-@dataclass(frozen=True)
-class Observation:
-    """Observation of a cell's runs by its adversary."""
-
-    rows: dict[int, Array]  # node -> (runs, d): the first row of each node asked about: the usual target
-    # node -> iteration -> (runs, p): what the adversary computes from its view, for each of these nodes
-    features: dict[int, dict[int, Array]]
-    unmet_premises: list[str]  # reasons why more may be known about every node than findings show
-    # lines that carry messages, and lines on which the adversary reads any
-    lines: Lines = field(default_factory=Lines, kw_only=True)
-
-    @property
-    def reads_low(self) -> str | None:
-        """Why the features are less than the adversary reads; None if they are not."""
-        return None
-
-    @property
-    def in_groups(self) -> bool:
-        """Whether messages differ between runs, so that groups of them are judged by themselves."""
-        return False
-
-
-@dataclass(frozen=True)
-class SumObservation(Observation):
-    """The runs of a protocol that sums."""
-
-    inputs: dict[int, Array]  # iteration -> (n, runs, m): inputs of the sums
-    # sums over two or more honest nodes, from the first block: the input of inversion; empty if that is not asked for
-    sums: list[InvertibleSums]
-    # node -> name -> (runs, d): the node's row, if it has only one, computed from the ratios of its
-    # statistics, in different ways
-    guesses: dict[int, dict[str, Array]]
-    # iteration -> Reading: readings of the first block, of messages that are linear in inputs and masks
-    readings: dict[int, Reading]
-    # list of (iterations, Reading): readings of later blocks with other message schedules, of one iteration or of all
-    # jointly
-    others: list[tuple[list[int], Reading]]
-    joint: Reading | None  # reading of all iterations jointly, if they share masks
-    # doubts about the distribution of masks, which apply unless every mask was traced to its own draw
-    mask_shape: list[str]
-    mask_size: float  # standard deviation of the masks, as drawn
-    output_error: float  # relative error of the fitted means against pooled EM
-    # reasons why the readings are incomplete, which apply unless there is a proof
-    unread: list[str] = field(default_factory=list)
-    encoded: str = ""  # the line that encodes what is summed, if a proof shows that the readings are of these encodings
-    numbers: int = 0  # number of summed entries of a node in an iteration
-    first_runs: int = 0  # number of runs of the first block: a proof follows these alone; 0: all
-    # by node, the share that masks of their size leave visible at most, if a proof took the place of probes
-    behind: dict[int, float] = field(default_factory=dict)
-
-    @cached_property
-    def counted(self) -> dict[int, tuple[int, int]]:
-        """By node what was counted of the sums it is in, once it was: :func:`~secmix.auditing.evidence.premises`."""
-        return {}
-
-    @property
-    def runs(self) -> int:
-        """Number of runs."""
-        return int(next(iter(self.inputs.values())).shape[1])
-
-    @cached_property
-    def widest(self) -> dict[int, float]:
-        """Largest standard deviation of a summed entry over nodes and runs, by iteration."""
-        return {t: float(inputs.std(axis=(0, 1)).max()) for t, inputs in self.inputs.items()}
-
-    @property
-    def all_readings(self) -> list[tuple[list[int], Reading]]:
-        """Every reading of every block, with its iterations."""
-        own = [([t], reading) for t, reading in self.readings.items()]
-        if self.joint is not None:
-            own.append(([t for t in self.iterations if t >= 0], self.joint))
-        return [*own, *self.others]
-
-    @property
-    def iterations(self) -> list[int]:
-        """Iterations of the protocol, in order."""
-        return sorted(self.inputs)
+_MOST_POOLED = 16  # blocks of runs whose pooled fits are kept: the cells of a report run on the same rows in turn
+_POOLED: dict[bytes, Array] = {}
 
 
 def seeds_of(cell: Scenario) -> Seeds:
@@ -162,8 +84,8 @@ def observe(
         blocks.append(block)
         before, runs = runs, runs + block.runs
         if before < FEWEST_RUNS <= runs <= (left := cell.runs - runs):
-            first(_joined(blocks), left)
-    return _joined(blocks)
+            first(joined(blocks), left)
+    return joined(blocks)
 
 
 def _blocks(
@@ -196,7 +118,7 @@ def _unread(cell: Scenario, setup: SumSetup, sampled: Sampled, first: SumObserva
         runs = rows_by_node[0].shape[0]
         probed = Probed(setup.protocol, probing=False)
         model = build_model(cell, setup, with_active_adversary(setup, probed), record=False)
-        run = model.run(rows_by_node, network=setup.network, rng=drawing(seed))
+        run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
         dependent, mask_shape = _doubts_of_masks(setup, [masks for _, masks in probed.recorded])
         yield replace(
             first,
@@ -204,7 +126,7 @@ def _unread(cell: Scenario, setup: SumSetup, sampled: Sampled, first: SumObserva
             features={i: {t: _unknown(each, runs) for t, each in of.items()} for i, of in first.features.items()},
             guesses={i: {way: _unknown(each, runs) for way, each in of.items()} for i, of in first.guesses.items()},
             inputs={t: s.transpose(1, 0, 2) for t, (s, _) in zip(first.inputs, probed.recorded, strict=True)},
-            output_error=output_error(cell, setup, rows_by_node, seed, run),
+            output_error=_output_error(cell, setup, rows_by_node, seed, run),
             unmet_premises=dependent,
             mask_shape=mask_shape,
         )
@@ -240,7 +162,7 @@ def _block(
     model = build_model(cell, setup, with_active_adversary(setup, probed))
     carriers: dict[int, Channel] = {}
     with listening(lambda carrier, block: carriers.update({id(carrier): carrier})):
-        run = model.run(rows_by_node, network=setup.network, rng=drawing(seed))
+        run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
     view = setup.adversary.observe(run.transcript, setup.network)
     iterations = run.transcript.iterations
     if len(iterations) != len(probed.recorded):
@@ -334,7 +256,7 @@ def _block(
         joint=joint,
         mask_size=max((float(r.std()) for _, r in averagings.values() if r.size), default=0.0),
         first_runs=runs,
-        output_error=output_error(cell, setup, rows_by_node, seed, run),
+        output_error=_output_error(cell, setup, rows_by_node, seed, run),
     )
 
 
@@ -351,37 +273,34 @@ def _masks_of(runs: int, cell: Scenario, setup: SumSetup, lengths: Iterable[int]
     return [protocol.draw_masks(runs, m, setup.network, rng) for m in dict.fromkeys(lengths)]
 
 
-def _of_one_width(features: list[Array]) -> Array:
-    """Stack the features of all blocks, (runs, p), padded with zeros where a block has fewer."""
-    width = max(block.shape[1] for block in features)
-    padded = [b if b.shape[1] == width else np.pad(b, ((0, 0), (0, width - b.shape[1]))) for b in features]
-    return np.concatenate(padded)
+def _drawing(seed: np.random.SeedSequence) -> np.random.Generator:
+    """Make a generator that draws the same each time, since a seed sequence counts its spawned children."""
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key))
 
 
-def _joined(blocks: list[SumObservation]) -> SumObservation:
-    first = blocks[0]
+def _output_error(
+    cell: Scenario, setup: SumSetup, rows_by_node: list[Array], seed: np.random.SeedSequence, run: EMRun
+) -> float:
+    """Compute how far the fitted means are from those of EM on all rows, relative to the largest of these."""
+    truth = _pooled_means(cell, setup, rows_by_node, seed)
+    return float(np.abs(run.mixtures[-1].means[:, 0] - truth).max() / np.abs(truth).max())
 
-    def stacked(get: Any, axis: int) -> Array:
-        parts = [get(block) for block in blocks]
-        return np.concatenate(parts, axis=axis) if len(parts) > 1 else np.asarray(parts[0])  # a copy may not fit
 
-    return replace(
-        first,
-        # Blocks with the same message schedule share a reading.
-        others=list({id(pair[1]): pair for block in blocks[1:] for pair in block.all_readings}.values()),
-        rows={i: stacked(lambda b, i=i: b.rows[i], 0) for i in first.rows},
-        inputs={t: stacked(lambda b, t=t: b.inputs[t], 1) for t in first.inputs},
-        features={
-            i: {t: _of_one_width([b.features[i][t] for b in blocks]) for t in per_node}
-            for i, per_node in first.features.items()
-        },
-        guesses={
-            i: {way: stacked(lambda b, i=i, way=way: b.guesses[i][way], 0) for way in ways}
-            for i, ways in first.guesses.items()
-        },
-        unmet_premises=list(dict.fromkeys(reason for block in blocks for reason in block.unmet_premises)),
-        mask_shape=list(dict.fromkeys(reason for block in blocks for reason in block.mask_shape)),
-        unread=list(dict.fromkeys(reason for block in blocks for reason in block.unread)),
-        lines=joined_lines(block.lines for block in blocks),
-        output_error=max(block.output_error for block in blocks),
-    )
+def _pooled_means(cell: Scenario, setup: SumSetup, rows_by_node: list[Array], seed: np.random.SeedSequence) -> Array:
+    """Fit a mixture to the rows of all nodes and return its means (runs, K, d), worked out once for all cells.
+
+    The draws matter only where the fit does not start at given parameters.
+    """
+    draws = (seed.entropy, seed.spawn_key) if isinstance(setup.start, str) else ()
+    shapes = [rows.shape for rows in rows_by_node]
+    given = hashlib.sha256(pickle.dumps((cell.model, setup.start, draws, setup.network.edges, shapes)))
+    for rows in rows_by_node:
+        given.update(np.ascontiguousarray(rows).data)  # no copy: they may fill much of the memory
+    key = given.digest()
+    if key not in _POOLED:
+        while len(_POOLED) >= _MOST_POOLED:
+            _POOLED.pop(next(iter(_POOLED)))
+        pooled = build_model(cell, setup, Plain(), record=False, defended=False)
+        run = pooled.run(rows_by_node, network=setup.network, rng=_drawing(seed))
+        _POOLED[key] = run.mixtures[-1].means[:, 0].copy()  # the rest of the run is let go
+    return _POOLED[key]

@@ -22,7 +22,7 @@ from secmix.adversaries.search.outcome import TRIES, worst_outcome
 from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.adversaries.search.worst_case import LEAST_BUDGET
 from secmix.adversaries.tampering import Attacked
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.robustness.error_curve import Errors, Outcome, Push, bounded
 from secmix.auditing.robustness.theorems import declared, withstood
 from secmix.auditing.setup import SumSetup, build_model

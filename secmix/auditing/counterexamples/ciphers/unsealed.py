@@ -12,7 +12,7 @@ from secmix._base.random import stream
 from secmix.auditing.counterexamples.ciphers.opaque import CipherTrial, Opened, Words, tried
 from secmix.auditing.counterexamples.finding import in_all_runs
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.observation.observe import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness import Check
