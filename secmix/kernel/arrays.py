@@ -20,7 +20,6 @@ from secmix.kernel.numbers import (
     COMPARISONS,
     OF_LIBRARY,
     PLAIN,
-    TEXT,
     Number,
     cast,
     combined,
@@ -29,7 +28,7 @@ from secmix.kernel.numbers import (
     reach,
     wrapped,
 )
-from secmix.kernel.state import ANYTHING, EXACT, may_be_caught, now
+from secmix.kernel.state import ANYTHING, EXACT, TEXT, may_be_caught, now
 from secmix.kernel.tables import Table, constants
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})

@@ -24,6 +24,7 @@ from secmix.kernel.state import (
     DRAWS,
     EXACT,
     INF,
+    TEXT,
     asks_for_class,
     common_step,
     here,
@@ -322,7 +323,6 @@ def _exit(what: str, f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, *args: f(self._left(what), *args)
 
 
-TEXT = "the text of a secret (log what is public; what others are to have goes through the channel)"
 _EXITS: dict[str, tuple[str, Callable[..., Any]]] = {
     **{"__int__": ("int() of a secret", int), "__float__": ("float() of a secret", float)},
     **{"__index__": ("an index made of a secret", int), "__complex__": ("complex() of a secret", complex)},
@@ -371,8 +371,12 @@ def function(
     The same function of the same arguments is the same number. Where it may fail on a value and the protocol would
     catch that, it is a branch.
     """
+    kind = name.split("[")[0].removeprefix("math.")
+    is_finite = _is_finite(kind, args)
     if may_fail and may_be_caught():
         now().leave(f"{name} of a secret, whose failure the protocol catches,")
+    if may_fail and not is_finite:
+        now().stops[here()] = None
     value = f(*(each.value if isinstance(each, Number) else each for each in args))
     secret = [each for each in args if isinstance(each, Number)]
     if name in COMPARISONS and len(secret) == 1:
@@ -386,11 +390,11 @@ def function(
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
-        if not _is_finite(name.split("[")[0], args) and _is_of_one_node(out):
+        if not is_finite and _is_of_one_node(out) and not name.startswith("math."):  # whose functions fail instead
             how = f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)"
             now().infinite.append((out, how, here())) if waits else now().narrow(how)
-        out.key, out.least = (name, *args) if waits else key, _least(name.split("[")[0], args)
-        out.below = _below(name, args, out.least)
+        out.key, out.least = (name, *args) if waits else key, _least(kind, args)
+        out.below = _below(kind, args, out.least)
         known[key] = encoded(out)
     return known[key]
 
@@ -402,6 +406,7 @@ _NEEDS = {
     **dict.fromkeys(("remainder", "fmod", "mod", "floordiv", "floor_divide"), (1, _TINY)),
     **dict.fromkeys(("other mod", "other floordiv"), (0, _TINY)),
     **dict.fromkeys(("arcsin", "arccos", "arccosh", "arctanh", "corrcoef", "cond"), (0, INF)),
+    **dict.fromkeys(("asin", "acos", "acosh", "atanh", "gamma", "lgamma", "factorial", "isqrt", "pow"), (0, INF)),
 }
 """Functions that are finite where one argument is at least so large; all others that are followed always are."""
 OF_LIBRARY = " of a library"  # behind the name of a ufunc that is not NumPy's

@@ -92,6 +92,7 @@ def prove(
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return prove(protocol, network, given, seed=seed, in_other_calls=in_other_calls, in_full=True)
     fits = [*alone, *others]
+    texts: list[Place] = []
     guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in each.trace.guards}
 
     def reasons() -> Iterator[str]:
@@ -99,7 +100,9 @@ def prove(
         yield disagreement(protocol, network, fit, inputs, seed=seed)
         yield other_frames(*traces)
         yield from (f"{each.error}, where public numbers are others" for each in others if each.error)
-        yield from (_not_a_guard(run, fit, (few[:calls], inputs), guard, script) for guard, script in guards.items())
+        yield from (
+            _not_a_guard(run, fit, (few[:calls], inputs), guard, script, texts) for guard, script in guards.items()
+        )
         yield from (shared_coins(each) or not_explained(each) for each in fits)
         if in_other_calls:
             yield other_calls(protocol, network, fit, inputs, seed=seed)
@@ -113,7 +116,7 @@ def prove(
     covers += [KEPT] * any(not iterations and len(each.kept) > _CALLS and each.kept[2] != each.kept[3] for each in fits)
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept, each.counts = [], []
-    assumes = _assumptions(fit, guards)
+    assumes = _assumptions(fit, [*(place for place, _ in guards), *fit.trace.stops], texts)
     tables = _tables([] if open_ else fits)
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
@@ -142,14 +145,21 @@ def _cells(payloads: Iterable[Followed]) -> Iterator[Row]:
 
 
 def _not_a_guard(
-    run: Callable[..., Fit], fit: Fit, ways: Sequence[Sequence[Any]], guard: tuple[Place, int], script: tuple[int, ...]
+    run: Callable[..., Fit],
+    fit: Fit,
+    ways: Sequence[Sequence[Any]],
+    guard: tuple[Place, int],
+    script: tuple[int, ...],
+    texts: list[Place],
 ) -> str:
     """Say why a test decides more than whether the call ends in an error; ``ways`` are calls that may meet it.
 
-    What is kept after it must be what was kept before, or what is kept after a call of ``fit``.
+    What is kept after it must be what was kept before, or what is kept after a call of ``fit``. Where the text of the
+    error has secrets in it, that is added to ``texts``.
     """
     for inputs in ways:
         taken = run(inputs, flip=guard, script=script)
+        texts += taken.trace.tells
         if taken.trace.answering:
             if not taken.error and taken.kept[-1] != taken.kept[-2] and taken.kept[-1] not in fit.kept:
                 return f"a call that ends in an error leaves something behind, after the guard {guard[0]}"
@@ -192,7 +202,7 @@ def _size(fit: Fit) -> int:
     return sum(message.rows.size for message in fit.messages)
 
 
-def _assumptions(fit: Fit, guards: Iterable[tuple[Place, int]]) -> tuple[str, ...]:
+def _assumptions(fit: Fit, stops: Iterable[Place], texts: Iterable[Place]) -> tuple[str, ...]:
     overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
@@ -206,8 +216,11 @@ def _assumptions(fit: Fit, guards: Iterable[tuple[Place, int]]) -> tuple[str, ..
     assumed += ["uniform masks hide several numbers together as they hide each of them"] * is_uniform
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
     assumed += ["a fit is of a new object, which is called in this order, each iteration once"] * bool(fit.iterations)
-    stops = "; ".join(dict.fromkeys(str(place) for place, _ in guards))
-    return (*assumed, f"that a call ends in an error tells nothing that matters ({stops})") if stops else tuple(assumed)
+    assumed += ["coins that go into what a node encodes stay with that node"] * bool(fit.encodings.coins)
+    ends, reads = ("; ".join(dict.fromkeys(map(str, places))) for places in (stops, texts))
+    assumed += [f"that a call ends in an error tells nothing that matters ({ends})"] * bool(ends)
+    assumed += [f"the text of that error, which has data in it, is read by their node alone ({reads})"] * bool(reads)
+    return tuple(assumed)
 
 
 _MOST_RUNS, _NUMBERS = 1009, 10**6  # of the largest batch that is called: a prime, and how many numbers it may send

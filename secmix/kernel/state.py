@@ -78,6 +78,7 @@ class Variable:
 
 
 _NUMBERS = itertools.count()
+TEXT = "the text of a secret (log what is public; what others are to have goes through the channel)"
 
 
 class LeftTrace(BaseException):
@@ -112,6 +113,8 @@ class Trace:
     left: list[tuple[str, Place]] = field(default_factory=list)
     answering: bool = False  # a guard was taken: secrets then answer, and the call must end in an error
     flipped: Any = None  # the secret whose truth value was changed then
+    tells: list[Place] = field(default_factory=list)  # where the text of a secret was asked for after that
+    stops: dict[Place, None] = field(default_factory=dict)  # where a function may fail on what a node holds
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
     streams: list[Any] = field(default_factory=list)  # that follow from secret seeds
@@ -150,10 +153,11 @@ class Trace:
 
     def leave(self, what: str) -> None:
         """End the proof here; once a guard was taken, go on."""
+        place = here()
         if not self.answering:
-            place = here()
             self.left.append((what, place))
             raise LeftTrace(f"{what} at {place}")
+        self.tells += [place] * (what == TEXT)
 
     def truth(self, secret: Any) -> bool:
         """Return the truth value of a secret: an exit, unless it is a guard's; one that was changed stays so."""

@@ -14,9 +14,7 @@ PENDING: dict[str, str] = {
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
     "a softmax": "inconclusive",  # that one of the terms is 1 is not followed
-    "along an axis": "inconclusive",  # NumPy's functions that call back
     "one-hot labels": "inconclusive",  # a public table at a secret place
     "a public table": "inconclusive",
-    "a histogram": "inconclusive",  # a function of several results
-    "counts of levels": "inconclusive",  # how long the result is hangs on a secret
+    "one-hot labels that are taken": "inconclusive",  # as many counts are known as labels
 }

@@ -2,6 +2,7 @@
 
 import copy
 import linecache
+import math
 import random
 import secrets
 import threading
@@ -825,6 +826,13 @@ class PowerSums(RingSum):
 class Asserted(RingSum):
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
         assert np.all(np.abs(rows) < 1e9), "the inputs are too large"
+
+
+class Rooted(RingSum):
+    def encode(self, row: Any) -> Any:
+        rooted = [[math.sqrt(abs(x)) for x in run] for run in row.tolist()]
+        rest = [[math.sqrt(1e9 - x) for x in run] for run in row.tolist()]
+        return np.linalg.inv(np.eye(1) + np.abs(row[:, :1, None]))[:, 0] * (np.array(rooted) - np.array(rest))
 
 
 class IndexedByASecret(RingSum):

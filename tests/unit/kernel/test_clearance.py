@@ -360,6 +360,19 @@ def test_two_entries_behind_one_mask_tell_their_difference_and_no_more() -> None
 def test_a_guard_is_noted_and_printed() -> None:
     (stop,) = [each for each in cleared(examples.Guarded, CuriousServer()).assumes if "ends in an error" in each]
     assert "if not np.all(np.abs(rows) < 1e9):" in stop
+    assert not any("the text of that error" in each for each in cleared(examples.Guarded, CuriousServer()).assumes)
+
+
+def test_data_in_the_text_of_an_error_are_assumed_to_stay_with_their_node() -> None:
+    (told,) = [each for each in cleared(examples.GuardWithAText, CuriousServer()).assumes if "the text of that" in each]
+    assert "is read by their node alone (examples.py, line" in told
+
+
+def test_a_function_that_may_fail_is_printed_as_a_stop() -> None:
+    (stop,) = [each for each in cleared(examples.Rooted, CuriousServer()).assumes if "ends in an error" in each]
+    assert "math.sqrt(1e9 - x)" in stop
+    assert "np.linalg.inv(np.eye(1)" in stop
+    assert "math.sqrt(abs(x))" not in stop
 
 
 def test_results_that_tell_more_than_messages_are_found() -> None:

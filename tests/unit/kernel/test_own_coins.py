@@ -66,6 +66,7 @@ def test_coins_of_a_nodes_own_are_part_of_what_it_encodes(encoding: Callable[[An
     found = known(lambda row, node: encoding(row))
     assert found.sums == (frozenset(range(4)),)
     assert not found.covers
+    assert "coins that go into what a node encodes stay with that node" in found.assumes
     assert found.symmetric
     assert found.exact == pytest.approx(dict.fromkeys(range(4), 0.25))
 

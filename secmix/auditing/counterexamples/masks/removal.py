@@ -139,7 +139,9 @@ class MaskRemoval:
         honest = [other for other in range(self.network.n) if other not in self.case.setup.corrupt]
         entries: dict[str, set[int]] = {}
         for claim in claims:
-            behind = {v for variable in claim.relation.data for v in self.fit.encodings.inputs.get(variable, {variable})}
+            behind = {
+                v for variable in claim.relation.data for v in self.fit.encodings.inputs.get(variable, {variable})
+            }
             components = sorted({columns[v][1] for v in behind if v in columns and columns[v][0] == node})
             values = centred(claim.relation.values, claim.relation.modulus)[:, None]
             reading = AffineReading("", claim.how, node, values, np.array([self._digits(claim.relation)]))
