@@ -303,6 +303,11 @@ def noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:
     return call
 
 
+def clock(f: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a clock that tells a public number: how long something took may be logged."""
+    return lambda: Public(f(), "the clock") if tracing() else f()
+
+
 def _reporting(f: Callable[..., Any]) -> Callable[..., Any]:
     """Note that numbers may decide what is raised, kept or called: of floating-point errors, or of warnings."""
 

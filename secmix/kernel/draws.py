@@ -18,7 +18,7 @@ import numpy as np
 from secmix.kernel.arrays import Followed, array_of, of_table, values
 from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
 from secmix.kernel.forms import alone
-from secmix.kernel.numbers import Number
+from secmix.kernel.numbers import Number, function
 from secmix.kernel.state import DRAWS, INF, here, now, tracing
 from secmix.kernel.streams import (
     Piece,
@@ -39,6 +39,14 @@ LAWS: dict[str, tuple[str, ...]] = {
     "integers": ("low", "high", "size", "dtype", "endpoint"),
 }
 """Laws that are known, and their parameters."""
+_OTHER_LAWS = frozenset(
+    """
+    beta binomial chisquare exponential f gamma geometric gumbel hypergeometric lognormal logseries negative_binomial
+    noncentral_chisquare noncentral_f pareto poisson power rayleigh standard_exponential standard_gamma triangular
+    vonmises wald weibull zipf
+    """.split()  # noqa: SIM905
+)
+"""Laws of numbers that are drawn one by one."""
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     **{"integers": LAWS["integers"], "permutation": ("x", "axis")},
     "choice": ("a", "size", "replace", "p", "axis"),
@@ -121,9 +129,19 @@ def secretly(name: str, drawn: Any, args: Any, kw: Any, stream: Stream | None = 
     if name == "multivariate_normal":
         return _jointly(drawn, stream, *args, **kw)
     single = np.asarray(drawn).dtype
+    if name in _OTHER_LAWS and stream is None:
+        return array_of(np.frompyfunc(functools.partial(_by_another_law, name), 1, 1)(drawn), single)
     if name not in LAWS or (single.kind == "f" and single.itemsize < 8):
         now().leave(f"secret draws by {name}(), a law that is not followed,")
     return _variables(drawn, *_law(name, np.shape(drawn), args, kw), stream, name)
+
+
+def _by_another_law(name: str, value: Any) -> Number:
+    """Return a draw that hides nothing, since its law is not followed: it may go into what a node encodes."""
+    drawn = Number(value, alone(now().variable("draw", -1, value, 0, law=name, place=here())), INF, DRAWS, 0)
+    out: Number = function(f"a draw by {name}", lambda x: x, drawn, step=int(isinstance(value, int)))
+    out.form, out.pure = {}, False
+    return out
 
 
 def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, int]:

@@ -307,6 +307,27 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     return of_all(np.bincount, "np.bincount", [x, weights, minlength], {})
 
 
+def _placed(func: Callable[[Any], Any], name: str, x: Any) -> Any:
+    """Say of each number at which place of a public table it belongs."""
+
+    def one(number: Any) -> Any:
+        return function(name, func, number, step=1) if isinstance(number, Number) else func(number)
+
+    return array_of(mapped(one, followed(x).reading[()]), np.intp)
+
+
+def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
+    """Stand for ``np.searchsorted``."""
+    table = np.asarray(values(a, "np.searchsorted in a table of secrets"))
+    return _placed(lambda x: int(np.searchsorted(table, x, side)), f"np.searchsorted {side} {table.tolist()}", v)  # type: ignore[call-overload]
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Stand for ``np.digitize``."""
+    edges = np.asarray(values(bins, "np.digitize between secrets"))
+    return _placed(lambda v: int(np.digitize(v, edges, right)), f"np.digitize {right} {edges.tolist()}", x)
+
+
 def fsum(numbers: Any) -> Any:
     """Stand for ``math.fsum``."""
     several = [plain(each) for each in numbers]
@@ -377,6 +398,7 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
     **{"where": where, "sum": _reducing(np.add), "mean": mean, "clip": clip},
     "copyto": lambda dst, src, casting="", where=True: dst.__setitem__(..., np.where(where, src, dst)),
     **{"apply_along_axis": along, "take": take, "histogram": histogram, "bincount": bincount},
+    **{"searchsorted": searchsorted, "digitize": digitize},
     **{"round": digits, "around": digits, "fix": lambda x: np.trunc(followed(x))},
     **{"any": _reducing(np.logical_or), "all": _reducing(np.logical_and), "prod": _reducing(np.multiply)},
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),

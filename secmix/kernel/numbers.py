@@ -125,7 +125,10 @@ class Number:
             return other if self.is_zero else self
         if type(self.value) is not type(other.value) and float in (type(self.value), type(other.value)):
             return (self if isinstance(self.value, float) else self * 1.0) + other * 1.0
-        if not (self.modulus and other.modulus) and (sum_ := sum_with_coins(self, other)) is not None:
+        if (
+            not (self.modulus and self.form and other.modulus and other.form)
+            and (sum_ := sum_with_coins(self, other)) is not None
+        ):
             return sum_
         value, depends = self.value + other.value, self.depends | other.depends
         step = common_step(self.step, other.step)
@@ -413,6 +416,7 @@ OF_LIBRARY = " of a library"  # behind the name of a ufunc that is not NumPy's
 _ALWAYS_FINITE = frozenset({"expit", "erf", "erfc", "ndtr", "exprel"})
 _BOUNDING = COMPARISONS | {"maximum", "minimum", "isfinite", "isnan", "isinf"}
 _RISING = frozenset({"sqrt", "exp"})  # and not negative: a factor below 1 makes up for their rounding
+_OF_ORDER = frozenset("median percentile quantile nanmedian nanpercentile nanquantile sort partition".split())  # noqa: SIM905
 _NOT_NEGATIVE = frozenset({"absolute", "square", "exp", "exp2", "sqrt", "norm", "std", "var", "ptp", "fabs", "hypot"})
 
 
@@ -426,8 +430,8 @@ def _is_finite(name: str, args: Any) -> bool:
     known = [x for x, each in zip(bounds, args, strict=True) if isinstance(x, float) and not isinstance(each, Number)]
     if not all(map(math.isfinite, known)) and name not in _BOUNDING:
         return False
-    if "power" in name and isinstance(bounds[1], (int, float)) and bounds[1] >= 0 and bounds[1] % 1 == 0:
-        return True
+    if "power" in name and isinstance(bounds[1], (int, float)) and bounds[1] >= 0:
+        return bool(bounds[1] % 1 == 0 or bounds[0] >= 0)
     if name.endswith(OF_LIBRARY):
         return name.removesuffix(OF_LIBRARY) in _ALWAYS_FINITE
     place, least = _NEEDS.get(name, (0, None))
@@ -440,6 +444,8 @@ def _least(name: str, args: Any) -> Any:
     bounds = _bounds(args)
     if name in ("maximum", "minimum", "where"):
         return (max if name == "maximum" else min)(bounds[-2:])
+    if name in _OF_ORDER:
+        return min(bounds)
     if name in _ROUNDED and math.isfinite(bounds[0]):
         return math.floor(bounds[0])
     if name in _RISING and bounds[0] > -INF:
@@ -448,8 +454,8 @@ def _least(name: str, args: Any) -> Any:
         return bounds[0] * bounds[1] if name == "multiply" else 0.0
     if name == "multiply" and _identity(args[0]) == _identity(args[1]):
         return 0.0
-    is_even = "power" in name and isinstance(bounds[1], (int, float)) and bounds[1] % 2 == 0
-    return 0.0 if name in _NOT_NEGATIVE or is_even else -INF
+    power = bounds[1] if "power" in name and isinstance(bounds[1], (int, float)) else 1
+    return 0.0 if name in _NOT_NEGATIVE or power % 2 == 0 or (power != 1 and bounds[0] >= 0) else -INF
 
 
 _ROUNDED = {"floor": 0, "trunc": 0, "rint": 1, "ceil": 1, "np.round 0": 1}
@@ -511,7 +517,7 @@ def sum_with_coins(a: Number, b: Number) -> Any:
     """
 
     def is_lost(number: Number) -> bool:
-        return bool(not number.modulus and not number.is_zero and number.depends & DRAWS)
+        return bool(not (number.modulus and number.form) and not number.is_zero and number.depends & DRAWS)
 
     for one, other in ((a, b), (b, a)):
         if is_lost(one) and one.depends == DRAWS and not other.depends & DRAWS and _is_of_one_node(other):

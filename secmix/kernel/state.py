@@ -376,7 +376,7 @@ def _written_by(text: tuple[str, ...], line: int) -> Any:
     if not isinstance(call, ast.Call) or not all(isinstance(each.value, ast.Constant) for each in call.keywords):
         return None
     texts = [part for each in call.args for part in (each.values if isinstance(each, ast.JoinedStr) else [each])]
-    parts = [part.value if isinstance(part, ast.FormattedValue) and not part.format_spec else part for part in texts]
+    parts = [part.value if isinstance(part, ast.FormattedValue) and _is_spelled_out(part) else part for part in texts]
     if not all(
         isinstance(node, (*_IN_TEXT, ast.Load)) or _is_length(node) for part in parts for node in ast.walk(part)
     ):
@@ -384,6 +384,10 @@ def _written_by(text: tuple[str, ...], line: int) -> Any:
     if isinstance(call.func, ast.Attribute):
         return call.func.value if call.func.attr in _LEVELS else None
     return call.func if isinstance(call.func, ast.Name) and call.func.id == "print" else None
+
+
+def _is_spelled_out(node: Any) -> bool:
+    return not node.format_spec or all(isinstance(each, ast.Constant) for each in node.format_spec.values)
 
 
 def _is_length(node: Any) -> bool:

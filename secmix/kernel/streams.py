@@ -41,10 +41,19 @@ class Stream:
     reads: dict[tuple[int, int, str], Any] = field(default_factory=dict)  # by first byte, length and order
     draws: list[tuple[Any, Any]] = field(default_factory=list)  # in order, if it is a generator's
 
-    @property
+    @functools.cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """Return of what its seed consists."""
+        """Of what its seed consists."""
         return tuple(filter(is_secret_piece, self.key[1:]))
+
+    @functools.cached_property
+    def roots(self) -> set[Any]:
+        """The draws, and the streams without a seed, that it follows from in the end."""
+        trace, roots = now(), set[Any]()
+        for source in {*map(_source, self.pieces)}:
+            above = trace.own(source[1]).stream if isinstance(source, tuple) else source
+            roots |= {source[1]} if above < 0 else trace.streams[above].roots
+        return roots or {("stream", self.number)}
 
     def octets(self, plain: bytes, begin: int = 0) -> SecretBytes:
         """Return bytes of the stream, from the one of this number on."""
@@ -340,7 +349,7 @@ def bits_of(pieces: Iterable[Piece]) -> float:
         number = trace.own(source[1]).stream if isinstance(source, tuple) else source
         streams[number] = streams.get(number, 0.0) + _bits_read(source, several)
     alone = streams.pop(-1, 0.0)
-    capped = [(min(share, trace.streams[number].bits), _roots(number)) for number, share in streams.items()]
+    capped = [(min(share, trace.streams[k].bits), trace.streams[k].roots) for k, share in streams.items()]
     total, met = alone, {source[1] for source in read if isinstance(source, tuple)}
     for share, roots in sorted(capped, key=lambda each: -each[0]):
         if not roots & met:  # what two streams have in common counts once
@@ -363,46 +372,40 @@ def _source(piece: Piece) -> Any:
     return ("draw", piece[1]) if piece[0] == "draw" else piece[1]
 
 
-def _roots(number: int) -> set[Any]:
-    """Return the draws, and the streams without a seed, that a stream follows from in the end."""
-    trace, roots = now(), set()
-    stream = trace.streams[number]
-    for source in map(_source, stream.pieces):
-        above = trace.own(source[1]).stream if isinstance(source, tuple) else source
-        roots |= {source[1]} if above < 0 else _roots(above)
-    return roots or {("stream", number)}
-
-
 def follows(variable: int, is_held: Callable[[int], bool], trace: Trace) -> bool:
     """Say whether a draw is held, or follows from seeds that are."""
-    if is_held(variable):
-        return True
-    number = trace.variables[variable].stream
-    return number >= 0 and _is_told(trace.streams[number], trace, lambda v: follows(v, is_held, trace), all)
+
+    def is_told(v: int) -> bool:
+        return is_held(v) or (trace.variables[v].stream >= 0 and _is_told(trace.variables[v].stream, trace, told, all))
+
+    told = functools.cache(is_told)
+    return told(variable)
 
 
 def opened(trace: Trace, shown: set[int]) -> set[int]:
     """Return the draws of all streams of whose seed anything is told: whoever reads it may know them."""
     known: set[int] = set()
     for stream in trace.streams:  # what a seed is made of was drawn before
-        if _is_told(stream, trace, lambda v: v in shown or v in known, any):
+        if _is_told(stream.number, trace, lambda v: v in shown or v in known, any):
             known.update(stream.numbers)
     return known
 
 
-def _is_told(stream: Stream, trace: Trace, is_told: Callable[[int], bool], how: Callable[..., bool]) -> bool:
+def _is_told(number: int, trace: Trace, is_told: Callable[[int], bool], how: Callable[..., bool]) -> bool:
     """Say how many of the pieces of a seed are told, all or any; of a stream without a seed none is."""
+
+    @functools.cache  # a key of many bytes is made of one stream, and that of another
+    def of_stream(number: int) -> bool:
+        pieces = trace.streams[number].pieces
+        return bool(pieces) and how(map(is_known, pieces))
 
     def is_known(piece: Piece) -> bool:
         if isinstance(of := _source(piece), tuple):
             return is_told(of[1])
-        source = trace.streams[of]
-        if source.pieces and _is_told(source, trace, is_told, how):
-            return True
-        reads = (x for (at, width, _), x in source.reads.items() if at <= piece[2] < at + width)
-        return any(is_told(v) for x in reads for v in x.form)
+        reads = (x for (at, width, _), x in trace.streams[of].reads.items() if at <= piece[2] < at + width)
+        return of_stream(of) or any(is_told(v) for x in reads for v in x.form)
 
-    return bool(stream.pieces) and how(map(is_known, stream.pieces))
+    return of_stream(number)
 
 
 def seeds_of(trace: Trace) -> set[int]:

@@ -34,7 +34,7 @@ import numpy as np
 import scipy.sparse
 
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
-from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, lifted, noted
+from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, clock, lifted, noted
 from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
 from secmix.kernel.functions import FOLLOWED, fsum, full, of_all_arguments
 from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
@@ -52,6 +52,9 @@ _MAKERS = {"zeros": 0, "empty": None, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
 _NOT_FOLLOWED = (zlib, struct)
+_CLOCKS = [
+    f"{n}{ns}" for n in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for ns in ("", "_ns")
+]
 _WHOLE_MODULES = (*_NOT_FOLLOWED, random, time, hashlib, hmac)
 
 
@@ -225,7 +228,8 @@ def replacements() -> dict[int, Any]:
     drawn = {"randbelow": system_number, "randbits": lambda k: system_number(2**k)}
     replace(secrets, drawn | {"token_bytes": lambda nbytes=None: system_bytes(32 if nbytes is None else nbytes)})
     replace(random, _guarded(random, "coins of the module random") | {"Random": PythonsDraws})
-    replace(time, _guarded(time, "the clock"))
+    clocks = {name: clock(getattr(time, name)) for name in _CLOCKS if hasattr(time, name)}
+    replace(time, _guarded(time, "the clock") | clocks | {"sleep": _not_followed(time.sleep, "time.sleep")})
     replace(hashlib, ALGORITHMS)
     replace(hmac, KEYED)
     replace(decimal, {"Decimal": _reading(decimal.Decimal)})

@@ -71,7 +71,8 @@ np.take(np.arange(9.0), np.clip(x, 0, 5).astype(int)) | np.take(x, np.clip(x, 0,
 np.ones(3)[int(x[0, 0]) % 3] | np.array([1.0, 2.0, 3.0])[np.clip(x, 0, 2).astype(int)] | x[np.clip(x[0], 0, 1).astype(int)] | x[0][np.clip(x, 0, 2).astype(int)[0, 0]] | x[1].tolist()[0] * x[np.clip(x[0], 0, 1).astype(int)[1]]
 np.take(np.eye(3), np.clip(np.ceil(x), 0, 2).astype(int), axis=0) | np.take(np.eye(3, dtype=np.uint8), np.clip(np.round(x), 0, 2).astype(int)[0, 0], axis=1) | np.take(np.arange(90.0), x.astype(int) - 5)
 np.apply_along_axis(lambda v: v / abs(v).max(), 1, x) | np.apply_along_axis(lambda v, k: (v * v)[:k], 0, x, 1) | np.apply_along_axis(np.max, 0, x) | np.apply_along_axis(np.outer, 1, x, np.ones(2)) * x[0, 0]
-np.histogram(x, 4, (-2, 2))[0] | np.histogram(x, bins=[-1.0, 0.0, 3.0])[0] | np.histogram(x)[1] | np.bincount(np.clip(np.floor(x[0]), 0, 4).astype(int), minlength=5) | np.bincount(np.clip(np.trunc(x[0]), 0, 4).astype(int), [1.0, 2.0, 3.0], 5)
+np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.searchsorted([0.0, 1.0], x[0], side="right") | np.digitize(x[0, 0], [0.0, 0.5]) | np.take(np.ones(3), np.searchsorted([0.0, 1.0], x))
+np.median(np.abs(x)) ** 0.5 | np.percentile(np.abs(x), 50) | np.histogram(x, 4, (-2, 2))[0] | np.histogram(x, bins=[-1.0, 0.0, 3.0])[0] | np.histogram(x)[1] | np.bincount(np.clip(np.floor(x[0]), 0, 4).astype(int), minlength=5) | np.bincount(np.clip(np.trunc(x[0]), 0, 4).astype(int), [1.0, 2.0, 3.0], 5)
 x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
@@ -91,7 +92,7 @@ scipy.spatial.distance.cdist(x, x) | jitted(x) | np.random.default_rng(0).permut
 x.view(np.uint64) | np.packbits(x > 0) | x.data | x.ctypes | bytes(x) | bytearray(x) | hashlib.sha256(x).hexdigest() | zlib.crc32(x)
 lazy_hash(x) | array.array("d", x[0]) | decimal.Decimal(x[0, 0]) | 1.0 if x[0, 0] > 0 else 0.0 | [v for v in x[0] if v > 0]
 [1.0, 2.0][int(x[0, 0]) % 2] | range(int(abs(x[0, 0]))) | np.zeros(int(abs(x[0, 0])) + 1) | any(v > 0 for v in x[0]) | bool(x[0, 0]) | while_loop(x)
-np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
+np.digitize([0.5], np.sort(x[0])) | np.searchsorted(np.sort(x[0]), 0.5) | np.bincount(x[0].astype(int) ** 2) | random.choice(x[0]) | x.dump("/dev/null")
 np.save("/dev/null", x) | np.array2string(x) | id(x) | complex(x[0, 0]) | x.nonzero() | x.searchsorted(0.0) | np.asarray(x, dtype=object).astype(str)
 np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 0].astype(np.int64)) | format(x[0, 0], ".1f")
 caught(x) | suppressed(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0]) | stacked_objects(x) | x.__array__() | 1.0 if x[:1, 0] > 0 else 0.0 | pickle.dumps(x[0, 0]) | hash(objects(x)) | np.put(np.zeros(3, int), [0], x[0, 0])

@@ -38,6 +38,23 @@ def noise_in_the_end(row: Any) -> Any:
     return np.rint(np.clip(row, -3.0, 3.0)) * 2.0 + np.rint(noise(row)) + np.rint(noise(row))
 
 
+def skellam(row: Any) -> Any:
+    rng = np.random.default_rng()
+    return np.rint(row * 8) + (rng.poisson(40.0, row.shape) - rng.poisson(40.0, row.shape))
+
+
+def of_integers(row: Any) -> Any:
+    """Words that get binomial noise when they are words already."""
+    words = np.rint(row * 8).astype(np.int64)
+    return words + np.random.default_rng().binomial(20, 0.5, row.shape) - 10
+
+
+def by_a_table(row: Any) -> Any:
+    """A discrete law by its distribution function."""
+    noise = np.searchsorted(np.cumsum([0.1, 0.2, 0.4, 0.2]), np.random.default_rng().random(row.shape)) - 2
+    return np.rint(row) + noise
+
+
 class Encoding(LongWordSum):
     """Encodes by a function of a node's row (runs, m), and of which node it is."""
 
@@ -61,7 +78,10 @@ def known(encoding: Callable[..., Any]) -> KnownSums:
     return found
 
 
-@pytest.mark.parametrize("encoding", [by_lot, rounded_noise, noise_in_the_end, lambda row: row + noise(row)])
+@pytest.mark.parametrize(
+    "encoding",
+    [by_lot, rounded_noise, noise_in_the_end, lambda row: row + noise(row), skellam, of_integers, by_a_table],
+)
 def test_coins_of_a_nodes_own_are_part_of_what_it_encodes(encoding: Callable[[Any], Any]) -> None:
     found = known(lambda row, node: encoding(row))
     assert found.sums == (frozenset(range(4)),)

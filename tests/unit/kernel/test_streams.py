@@ -52,7 +52,16 @@ def _one_by_one(seed: Any, m: int, channel: Any) -> Any:
     return np.array([int.from_bytes(each, "big") for each in several], dtype=np.uint64)
 
 
+def _ratchet(seed: Any, m: int, channel: Any) -> Any:
+    key, words = seed.tobytes(), []
+    for _ in range(12):
+        words.append(np.frombuffer(hashlib.sha256(b"out" + key).digest(), dtype=np.uint64))
+        key = hashlib.sha256(b"next" + key).digest()
+    return np.concatenate(words)[-m:]
+
+
 RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
+    "a ratchet": _ratchet,
     "default_rng": lambda seed, m, channel: _words(np.random.default_rng(seed[:2]), m),
     "a list": lambda seed, m, channel: _words(np.random.default_rng([seed[0], 9, seed[1]]), m),
     "the iteration": lambda seed, m, channel: _words(np.random.default_rng([*seed[:2], channel.iteration]), m),

@@ -29,7 +29,7 @@ TOLD = Told()
 
 def written(t: Any) -> None:
     LOG.info(f"averaging {t}")
-    LOG.log(logging.INFO, f"averaging {t}: {len(NAMES)} names of {t + 1}", stacklevel=1)
+    LOG.log(logging.INFO, f"averaging {t:03d}: {len(NAMES)} names of {t + 1}", stacklevel=1)
     logging.debug(f"averaging {t!r}")
     logging.getLogger("averagings").warning(f"averaging {t} of {TOLD.log.name}")
     TOLD.log.info("averaging " + str(1))
@@ -66,8 +66,8 @@ def another_print(t: Any) -> None:
     print(f"averaging {t}")
 
 
-def a_formatted_number(t: Any) -> None:
-    LOG.info(f"averaging {t:03d}")
+def a_computed_width(t: Any) -> None:
+    LOG.info(f"averaging {t:{len(NAMES[str(t)])}d}")
 
 
 def more_than_a_text(t: Any) -> None:
@@ -99,7 +99,7 @@ def test_text_that_is_written_is_no_use(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == "averaging 3"
 
 
-OTHERS = [a_name, a_name_in_it, kept_text, a_branch, two_statements, another_print, a_formatted_number]
+OTHERS = [a_name, a_name_in_it, kept_text, a_branch, two_statements, another_print, a_computed_width]
 OTHERS += [more_than_a_text, nothing_is_called, called_by_an_index, called_by_name]
 
 
