@@ -28,7 +28,7 @@ from .honest.practice import batches, elsewhere, guards, kinds, noise, rounds
 from .honest.seeds import ciphers, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
 from .right import ciphers as right_ciphers
-from .right import expanded, fresh, odd, preparing, published, seeds, styles
+from .right import expanded, fresh, odd, practice, preparing, published, seeds, styles, systems
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
@@ -113,6 +113,8 @@ RIGHT: list[Case] = [
     *seeds.CASES,
     *right_ciphers.CASES,
     *preparing.CASES,
+    *practice.CASES,
+    *systems.CASES,
 ]
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""

@@ -17,4 +17,21 @@ PENDING: dict[str, str] = {
     "one-hot labels": "inconclusive",  # a public table at a secret place
     "a public table": "inconclusive",
     "one-hot labels that are taken": "inconclusive",  # as many counts are known as labels
+    "a histogram": "inconclusive",  # a function of several results
+    "counts of levels": "inconclusive",  # how long the result is hangs on a secret
+    "Skellam noise": "inconclusive",  # whole draws of a law that is not followed, which go into an encoding
+    "binomial noise": "inconclusive",
+    "noise of many coins": "inconclusive",  # functions of several draws, added before they go into an encoding
+    "discrete Gaussian noise": "inconclusive",  # np.searchsorted is not followed
+    "histograms by digitize": "inconclusive",  # np.digitize is not followed
+    "cut off at percentiles": "inconclusive",  # that a median of sizes is not negative is not followed
+    "clipped by the norm of a model": "inconclusive",  # x ** 0.5 of what is not negative
+    "signs of the round": "inconclusive",  # public coins as factors
+    "signs of a seed and the round": "inconclusive",  # a public seed with the iteration in it
+    "error feedback": "inconclusive",  # a state from call to call
+    "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
+    "X25519": "inconclusive",  # agreement of keys is not followed
+    "coroutines": "inconclusive",  # asyncio makes text of what its coroutine returns
+    "phases timed in a log": "inconclusive",  # the clock
+    "objects modulo a prime": "inconclusive",  # a signed whole number of Python's as a word
 }
