@@ -25,6 +25,7 @@ from .honest.fresh import clock, kept, lots, memory, numbers, process, stops, ta
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.practice import batches, elsewhere, guards, kinds, noise, rounds
+from .honest.practice import preparing as prepared
 from .honest.seeds import ciphers, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
 from .right import ciphers as right_ciphers
@@ -89,6 +90,7 @@ _HONEST = (
     elsewhere,
     noise,
     kinds,
+    prepared,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
