@@ -571,10 +571,8 @@ def encodings(trace: Trace, sent: Collection[int]) -> Encodings:
         variables = [v for v, _ in args[0]] if name == "linear" else []
         for v in variables:
             if (own := trace.variables[v]).kind == "draw":
-                formula[v], coins[v] = (
-                    numbers.setdefault((own.law, own.spread, own.range), len(numbers)),
-                    frozenset({v}),
-                )
+                law = own.law, own.spread, own.centre, own.range
+                formula[v], coins[v] = numbers.setdefault(law, len(numbers)), frozenset({v})
         parts = variables or [*_numbers_in([name, args])]
         of_parts, draws = (inputs, coins) if variables else (behind, drawn)
         behind[key] = frozenset().union(*(of_parts.get(each, none) for each in parts))

@@ -120,7 +120,7 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         symmetric=all(known.symmetric for _, _, known in learnt) and not _overlapping(list(sums)),
         numbers=_numbers(proof.fits, honest),
         encoders=tuple(sorted(used, key=str)),
-        covers=proof.covers,
+        covers=(*proof.covers, *_sized_by_lot(learnt, {id(fit): fit for fit in proof.fits})),
         iterations=proof.iterations,
         assumes=proof.assumes + (f"{_ALMOST} by at most {distance:.1g}",) * (distance > 0),
         _maker=_MADE_HERE,
@@ -138,6 +138,16 @@ def _as_many(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, 
             honest = frozenset(v for v in behind if fit.trace.variables[v].node not in corrupt)
             by_call.setdefault(call, []).append((honest, len(known.sums), any(v in fit.encodings.inputs for v in data)))
     return any(map(as_many_as_inputs, by_call.values()))
+
+
+def _sized_by_lot(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, Fit]) -> tuple[str, ...]:
+    """Name an encoding with coins in it behind real masks: other coins may make it larger than these hide."""
+    for call, component, _ in learnt:
+        coins = fits[call[0]].encodings.coins
+        by_lot = [component.variables[k] for column in component.columns for v, k in column.items() if v in coins]
+        if by_lot and any(each.kind == "draw" and not each.range for each in component.variables):
+            return (f"how large coins make what a node encodes (mask it by uniform words) ({by_lot[0].place})",)
+    return ()
 
 
 def _numbers(fits: Sequence[Fit], honest: Collection[int]) -> int:

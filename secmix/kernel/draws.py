@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, array_of, of_table, values
-from secmix.kernel.coins import MOST_OPTIONS, Public, by_value, coin_among
+from secmix.kernel.arrays import Followed, array_of, of_table, values, within
+from secmix.kernel.coins import MOST_OPTIONS, by_value, coin_among
 from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number, function
 from secmix.kernel.state import DRAWS, INF, here, now, tracing
@@ -130,22 +130,30 @@ def secretly(name: str, drawn: Any, args: Any, kw: Any, stream: Stream | None = 
         return _jointly(drawn, stream, *args, **kw)
     single = np.asarray(drawn).dtype
     if name in _OTHER_LAWS and stream is None:
-        return array_of(np.frompyfunc(functools.partial(_by_another_law, name), 1, 1)(drawn), single)
+        # Numbers of laws that may be several, by an array of parameters, are taken to be of a law each.
+        laws = itertools.count(0, any(isinstance(x, (np.ndarray, list)) for x in (*args, *kw.values())))
+        law = f"{name} {within(_spelled_out, args)} {within(_spelled_out, kw)}"
+        one = lambda value: _by_another_law(f"{law} {next(laws)}", value)  # noqa: E731
+        return array_of(np.frompyfunc(one, 1, 1)(drawn), single)
     if name not in LAWS or (single.kind == "f" and single.itemsize < 8):
         now().leave(f"secret draws by {name}(), a law that is not followed,")
     return _variables(drawn, *_law(name, np.shape(drawn), args, kw), stream, name)
 
 
-def _by_another_law(name: str, value: Any) -> Number:
+def _spelled_out(parameter: Any) -> Any:
+    return parameter.tolist() if isinstance(parameter, np.ndarray) else parameter  # whose text leaves entries out
+
+
+def _by_another_law(law: str, value: Any) -> Number:
     """Return a draw that hides nothing, since its law is not followed: it may go into what a node encodes."""
-    drawn = Number(value, alone(now().variable("draw", -1, value, 0, law=name, place=here())), INF, DRAWS, 0)
-    out: Number = function(f"a draw by {name}", lambda x: x, drawn, step=int(isinstance(value, int)))
+    drawn = Number(value, alone(now().variable("draw", -1, value, 0, law=law, place=here())), INF, DRAWS, 0)
+    out: Number = function(f"a draw by {law}", lambda x: x, drawn, step=int(isinstance(value, int)))
     out.form, out.pure = {}, False
     return out
 
 
-def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, int]:
-    """Return standard deviations, of whole draws how many values they take, and the least value."""
+def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, Any, Any]:
+    """Return standard deviations, of whole draws how many values they take, and where the laws lie."""
     given = dict(zip((*LAWS[name], "size"), args, strict=False)) | kw
     low, high = given.get("low", 0), given.get("high", 1)
     if name == "integers":
@@ -153,31 +161,36 @@ def _law(name: str, shape: tuple[int, ...], args: Any, kw: Any) -> tuple[Any, An
         high = high + bool(given.get("endpoint", False))
     width = given.get("scale", 1.0) if "scale" in LAWS[name] else np.subtract(high, low, dtype=object)
     count = width if name == "integers" else 0
-    least = int(np.min(low)) if name == "integers" else 0
+    centre = given.get("loc", 0.0) if "loc" in LAWS[name] else low
     spread = np.asarray(width, dtype=float) * _SPREAD[name]
     if name == "standard_t":
         spread = np.sqrt((np.asarray(given["df"]) + 3.0) / (np.asarray(given["df"]) + 1.0))
-    return np.broadcast_to(spread, shape), np.broadcast_to(np.asarray(count, object), shape), least
+    several = (spread, np.asarray(count, object), np.asarray(centre, object))
+    return tuple(np.broadcast_to(each, shape) for each in several)  # type: ignore[return-value]
 
 
-def _variables(drawn: Any, spread: Any, count: Any, least: int, stream: Stream | None, law: str) -> Any:
+def _variables(drawn: Any, spread: Any, count: Any, centre: Any, stream: Stream | None, law: str) -> Any:
     trace, place = now(), here()
 
-    def one(value: Any, size: float, values: Any) -> Any:
+    def one(value: Any, size: float, values: Any, at: Any) -> Any:
         if not size:
             return value  # always the same
         step = 1 if values else 0
         if stream is None:
-            variable = trace.variable("draw", -1, value, step, spread=size, law=law, range=int(values), place=place)
+            own = {"spread": size, "centre": at, "law": law, "range": int(values), "place": place}
+            variable = trace.variable("draw", -1, value, step, **own)
         else:
             variable = stream.variable(value, size, int(values), place, law)
         number = Number(value, alone(variable), INF, DRAWS, step)
-        number.below = least + int(values) if values and least >= 0 else 0
+        number.below = int(at) + int(values) if values and at >= 0 else 0
         return number
 
     if stream is None and not count.any() and spread.all() and np.ndim(drawn) > 1:
-        several = zip(drawn.ravel().tolist(), spread.ravel().tolist(), strict=True)
-        variables = [trace.variable("draw", -1, value, 0, spread=size, law=law, place=place) for value, size in several]
+        several = zip(*(each.ravel().tolist() for each in (drawn, spread, centre)), strict=True)
+        variables = [
+            trace.variable("draw", -1, value, 0, spread=size, centre=at, law=law, place=place)
+            for value, size, at in several
+        ]
         lead = drawn.shape[:-1]
         if (table := unknowns(drawn, variables, np.full(lead, DRAWS, object), np.array(INF))) is not None:
             return of_table(table)
@@ -186,8 +199,8 @@ def _variables(drawn: Any, spread: Any, count: Any, least: int, stream: Stream |
         flat[:] = [Number(value, form, INF, DRAWS, 0) for value, form in forms]
         return array_of(flat.reshape(drawn.shape), drawn.dtype)
     if np.ndim(drawn) == 0:
-        return one(drawn.item() if isinstance(drawn, np.generic) else drawn, float(spread), count.item())
-    return array_of(np.frompyfunc(one, 3, 1)(drawn.astype(object), spread, count), drawn.dtype)
+        return one(drawn.item() if isinstance(drawn, np.generic) else drawn, float(spread), count.item(), centre.item())
+    return array_of(np.frompyfunc(one, 4, 1)(drawn.astype(object), spread, count, centre), drawn.dtype)
 
 
 def _jointly(drawn: Any, stream: Stream | None, mean: Any, cov: Any, *args: Any, **kw: Any) -> Any:
@@ -199,7 +212,8 @@ def _jointly(drawn: Any, stream: Stream | None, mean: Any, cov: Any, *args: Any,
         now().leave("secret draws of what is no covariance")
     axes, spread = axes[:, sizes > least], np.sqrt(sizes[sizes > least])
     own = (drawn - mean) @ axes
-    draws = _variables(own, np.broadcast_to(spread, own.shape), np.zeros(own.shape, object), 0, stream, "normal")
+    none = np.zeros(own.shape, object)
+    draws = _variables(own, np.broadcast_to(spread, own.shape), none, none, stream, "normal")
     return draws @ axes.T + mean
 
 
@@ -256,8 +270,7 @@ def generator(seed: Any = None) -> Any:
         return Draws(seeded_bits(np.random.PCG64, seed))
     if isinstance(seed, np.random.Generator):
         return seed
-    seed = seed.used() if isinstance(seed, Public) else seed
-    trace = now()
+    seed, trace = by_value(lambda given: given, seed), now()
     trace.system_seeds += seed is None
     made = Draws(np.random.default_rng([7, trace.system_seeds] if seed is None else seed).bit_generator)
     made.secret = seed is None

@@ -283,6 +283,7 @@ def take(a: Any, indices: Any, axis: Any = None) -> Any:
 
     def at(place: Any) -> list[Any]:
         fails = not isinstance(place, Number) or not 0 < place.below <= count
+        now().stops.update({here(): None} if fails else {})
         return [function("take", lambda k, *lane: lane[k], place, *part, may_fail=fails) for part in parts]
 
     taken = np.array([at(each) for each in indices.reading.ravel().tolist()], object)

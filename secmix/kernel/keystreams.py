@@ -68,6 +68,8 @@ def _algorithm(name: str, **settings: Any) -> Hash:
 def _as_key(key: SecretBytes) -> list[Piece]:
     """Return a key with its end marked; zeros at its end are as good as none."""
     pieces = as_pieces([key])
+    if pieces and pieces[-1][0] == "iteration" and 0 < pieces[-1][1] == pieces[-1][2] - 1:
+        now().leave("an iteration that ends a key with zeros, which are as good as none (use the order 'big'),")
     while pieces and pieces[-1] == ("public", 0):
         pieces.pop()
     return [*pieces, ("public", "end of key")] if pieces else []
@@ -188,33 +190,30 @@ def _cipher(original: Any) -> Callable[..., Any]:
 
 
 class KeyDerivation:
-    """Stands for HKDF, or its second half: what it makes of a secret key is a stream (Krawczyk 2010; RFC 5869)."""
+    """Stands for HKDF, or for its second half: the hashes that it consists of (RFC 5869)."""
 
-    def __init__(self, original: Any, algorithm: Any, length: int, info: Any, **salt: Any) -> None:
-        given = {name: as_bytes(b"" if each is None else each) for name, each in {"info": info, **salt}.items()}
-        self._real = original(algorithm, length, **{name: each.plain for name, each in given.items()})
-        self._label = f"{original.__name__} {algorithm.name}"
-        self._settings = [("public", "settings"), *as_pieces([given.pop("info")])]
-        for each in given.values():
-            self._settings[:0] = _as_key(each)
+    def __init__(self, algorithm: Any, length: int, info: Any, salt: Any = None, *, extracts: bool) -> None:
+        self._name, self._length, self._info = algorithm.name, length, as_bytes(info or b"")
+        self._salt, self._extracts = b"" if salt is None else salt, extracts
 
     def derive(self, key_material: Any) -> Any:
         """Return bytes that follow from a key: as many as were asked for."""
-        key = as_bytes(key_material)
-        plain = self._real.derive(key.plain)
-        pieces = [*self._settings, ("public", "key"), *as_pieces([key])]
-        stream = _stream(self._label, pieces, bits_of(as_pieces([key])))
-        return plain if stream is None else stream.octets(plain)
+        key = _hmac(self._salt, key_material, self._name).digest() if self._extracts else key_material
+        derived, last, block = as_bytes(b""), as_bytes(b""), 0
+        while len(derived) < self._length:
+            block += 1
+            last = as_bytes(_hmac(key, last + self._info + bytes([block]), self._name).digest())
+            derived = derived + last
+        derived = derived[: self._length]
+        return derived if any(derived.pieces) else derived.plain
 
 
-def _derivations(module: Any) -> dict[str, Callable[..., Any]]:
-    def extract_and_expand(algorithm: Any, length: int, salt: Any, info: Any, backend: Any = None) -> KeyDerivation:
-        return KeyDerivation(module.HKDF, algorithm, length, info, salt=salt)
+def _extract_and_expand(algorithm: Any, length: int, salt: Any, info: Any, backend: Any = None) -> KeyDerivation:
+    return KeyDerivation(algorithm, length, info, salt, extracts=True)
 
-    def expand(algorithm: Any, length: int, info: Any, backend: Any = None) -> KeyDerivation:
-        return KeyDerivation(module.HKDFExpand, algorithm, length, info)
 
-    return {"HKDF": extract_and_expand, "HKDFExpand": expand}
+def _expand(algorithm: Any, length: int, info: Any, backend: Any = None) -> KeyDerivation:
+    return KeyDerivation(algorithm, length, info, extracts=False)
 
 
 def ciphers() -> dict[str, dict[str, Any]]:
@@ -232,6 +231,6 @@ def _members(loaded: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         by_module = {f"{_CIPHERS}.algorithms": keyed, f"{_CIPHERS}.modes": {"CTR": _parts_of(modes.CTR, "nonce")}}
         by_module[_CIPHERS] = {"Cipher": _cipher(package.Cipher)}
     if _HKDF in loaded:
-        by_module[_HKDF] = _derivations(sys.modules[_HKDF])
+        by_module[_HKDF] = {"HKDF": _extract_and_expand, "HKDFExpand": _expand}
     above = {part for name in loaded for part in itertools.accumulate(name.split("."), "{}.{}".format)} - {*loaded}
     return by_module | {name: {} for name in sorted(above, key=len, reverse=True)}  # by whose names these are reached

@@ -91,7 +91,7 @@ class Number:
         if most != INF:
             out.span = most + size if name == "add" else most * size if name == "multiply" else most / size
         if name == "add" or by > 0:
-            out.least = self.least + by if name == "add" else self.least * (by if name == "multiply" else 1 / by)
+            out.least = self.least + by if name == "add" else self.least * by if name == "multiply" else self.least / by
         return keyed(held(out, self.step, size_of(by) if name == "add" else 0), name, self, by)
 
     # ------------------------------------------------------------------ followed
@@ -393,7 +393,9 @@ def function(
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
-        if not is_finite and _is_of_one_node(out) and not name.startswith("math."):  # whose functions fail instead
+        if (
+            not is_finite and (waits or _is_of_one_node(out)) and not name.startswith("math.")
+        ):  # whose functions fail instead
             how = f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)"
             now().infinite.append((out, how, here())) if waits else now().narrow(how)
         out.key, out.least = (name, *args) if waits else key, _least(kind, args)
@@ -430,7 +432,7 @@ def _is_finite(name: str, args: Any) -> bool:
     known = [x for x, each in zip(bounds, args, strict=True) if isinstance(x, float) and not isinstance(each, Number)]
     if not all(map(math.isfinite, known)) and name not in _BOUNDING:
         return False
-    if "power" in name and isinstance(bounds[1], (int, float)) and bounds[1] >= 0:
+    if "power" in name and not isinstance(args[1], Number) and bounds[1] >= 0:
         return bool(bounds[1] % 1 == 0 or bounds[0] >= 0)
     if name.endswith(OF_LIBRARY):
         return name.removesuffix(OF_LIBRARY) in _ALWAYS_FINITE
@@ -454,7 +456,7 @@ def _least(name: str, args: Any) -> Any:
         return bounds[0] * bounds[1] if name == "multiply" else 0.0
     if name == "multiply" and _identity(args[0]) == _identity(args[1]):
         return 0.0
-    power = bounds[1] if "power" in name and isinstance(bounds[1], (int, float)) else 1
+    power = bounds[1] if "power" in name and not isinstance(args[1], Number) else 1
     return 0.0 if name in _NOT_NEGATIVE or power % 2 == 0 or (power != 1 and bounds[0] >= 0) else -INF
 
 

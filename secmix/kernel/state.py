@@ -14,6 +14,7 @@ import linecache
 import logging
 import math
 import os
+import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator
@@ -70,6 +71,7 @@ class Variable:
     value: Any  # in this run
     step: float  # it is a whole multiple of this; 0 where it may be any number
     spread: float = 0.0  # standard deviation of a draw; 0 of others
+    centre: float = 0.0  # where its law lies: its mean, or the least that it may be
     law: str = ""  # of a draw, by NumPy's name
     range: int = 0  # how many values a uniform whole draw takes; 0 of other laws
     place: Place | None = None  # where it was made
@@ -107,6 +109,7 @@ class Trace:
     compared: dict[Any, tuple[Place, Any]] = field(default_factory=dict)
     # How such public numbers were used whose values cannot be listed: a claim then covers what was traced.
     by_value: dict[str, Place] = field(default_factory=dict)
+    outlets: frozenset[int] = field(default_factory=lambda: outlets_of_now())  # to which text may be written
     # What may be infinite, or no number, of what is made of draws too: that matters where it is encoded.
     infinite: list[tuple[Any, str, Place]] = field(default_factory=list)
     # Where secrets left, also where a protocol caught what was raised.
@@ -208,6 +211,12 @@ def tracing() -> bool:
     return bool(_NOW)
 
 
+def outlets_of_now() -> frozenset[int]:
+    """Return the output and the handlers of loggers that there are, by identity."""
+    loggers = [logging.root, *logging.root.manager.loggerDict.values()]
+    return frozenset(map(id, [sys.stdout, *(each for x in loggers for each in getattr(x, "handlers", ()))]))
+
+
 @contextmanager
 def following(trace: Trace) -> Iterator[Trace]:
     """Make ``trace`` the one under way, for all threads: a protocol may start some."""
@@ -292,22 +301,35 @@ def _imports(text: tuple[str, ...]) -> list[Any]:
     return [node for node in _nodes(text) if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
-def identities_in(file: str) -> frozenset[int]:
-    """List the lines of a protocol's file that compare something with a truth value by identity."""
-    return _identities(_text_of(file)) if is_protocol(file) else frozenset()
+def identities_in(file: str) -> dict[int, list[Any]]:
+    """Return what is compared by identity in a protocol's file, by line; with None anything may be."""
+    return {} if file.startswith(os.path.dirname(_KERNEL)) or not is_protocol(file) else _identities(_text_of(file))
 
 
 @lru_cache(maxsize=1024)
-def _identities(text: tuple[str, ...]) -> frozenset[int]:
-    lines: set[int] = set()
+def _identities(text: tuple[str, ...]) -> dict[int, list[Any]]:
+    lines: dict[int, list[Any]] = {}
     for node in _nodes(text):
-        by_identity = isinstance(node, ast.Compare) and any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
-        several = (
-            [node.left, *node.comparators] if by_identity else [node] if isinstance(node, ast.MatchSingleton) else []
+        several = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node]
+        by_identity = isinstance(node, ast.MatchSingleton) or any(
+            isinstance(op, (ast.Is, ast.IsNot)) for op in getattr(node, "ops", ())
         )
-        if any(isinstance(getattr(each, "value", None), bool) for each in several):
-            lines.update(range(node.lineno, (node.end_lineno or 0) + 1))
-    return frozenset(lines)
+        if by_identity and not any(getattr(each, "value", each) is None for each in several):
+            for line in range(node.lineno, (node.end_lineno or 0) + 1):
+                lines.setdefault(line, []).extend(several)
+    return lines
+
+
+def is_followed(node: Any, frame: Any) -> bool:
+    """Say whether what a text names, where a frame is, may be a stand-in: no constant, no type, nothing public."""
+    if isinstance(node, ast.Constant):
+        return False
+    if isinstance(node, ast.Call):
+        return not (isinstance(node.func, ast.Name) and node.func.id == "type")  # which ends the proof itself
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return True
+    value = _value_of(node, frame)
+    return value is None or type(value).__module__.startswith("secmix.kernel")
 
 
 def _text_of(file: str) -> tuple[str, ...]:
@@ -358,9 +380,17 @@ _IN_TEXT = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.BinOp, ast
 
 
 def writes_text(frame: Any) -> bool:
-    """Say whether a frame is at a statement that prints or logs, and that does nothing else with a text."""
+    """Say whether a frame is at a statement that prints or logs, to what was there before, and does nothing else."""
     by = _value_of(_written_by(_text_of(frame.f_code.co_filename), frame.f_lineno), frame)
-    return by is logging or by is print or isinstance(by, logging.Logger)
+    if by is print:
+        return id(sys.stdout) in now().outlets
+    logger = logging.root if by is logging else by if isinstance(by, logging.Logger) else None
+    handlers = list[Any]()
+    above = logger
+    while above is not None:
+        handlers += above.handlers
+        above = above.parent if above.propagate else None
+    return logger is not None and {*map(id, handlers)} <= now().outlets
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -20,7 +21,7 @@ from secmix.kernel.arrays import Followed, array_of, as_words, concrete, is_secr
 from secmix.kernel.coins import ITSELF, Public
 from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import DRAWS, INF, Place, Trace, here, now
+from secmix.kernel.state import DRAWS, INF, Place, Trace, following, here, now
 
 ENOUGH = 128
 """Bits of a seed that nobody tries through."""
@@ -375,37 +376,42 @@ def _source(piece: Piece) -> Any:
 def follows(variable: int, is_held: Callable[[int], bool], trace: Trace) -> bool:
     """Say whether a draw is held, or follows from seeds that are."""
 
+    @functools.cache  # a key of many bytes is made of one stream, and that of another
     def is_told(v: int) -> bool:
-        return is_held(v) or (trace.variables[v].stream >= 0 and _is_told(trace.variables[v].stream, trace, told, all))
+        return is_held(v) or (trace.variables[v].stream >= 0 and of_stream(trace.variables[v].stream))
 
-    told = functools.cache(is_told)
-    return told(variable)
+    @functools.cache
+    def of_stream(number: int) -> bool:
+        pieces = trace.streams[number].pieces
+        return bool(pieces) and all(_is_read(each, trace, is_told, of_stream) for each in pieces)
+
+    return is_told(variable)
 
 
 def opened(trace: Trace, shown: set[int]) -> set[int]:
-    """Return the draws of all streams of whose seed anything is told: whoever reads it may know them."""
-    known: set[int] = set()
-    for stream in trace.streams:  # what a seed is made of was drawn before
-        if _is_told(stream.number, trace, lambda v: v in shown or v in known, any):
-            known.update(stream.numbers)
+    """Return the draws of all streams of whose seed anything is told: whoever reads it may know them.
+
+    Of what a keyed hash makes of a key and a message so much must be told that the rest of both has too few bits.
+    """
+    known, streams = set[int](), set[int]()
+    with following(trace):
+        for stream in trace.streams:  # what a seed is made of was drawn before
+            left = [
+                x for x in stream.pieces if not _is_read(x, trace, (shown | known).__contains__, streams.__contains__)
+            ]
+            hides = stream.key[0].startswith("hmac") and bits_of(left) >= ENOUGH
+            if len(left) < len(stream.pieces) and not hides:
+                streams.add(stream.number)
+                known.update(stream.numbers)
     return known
 
 
-def _is_told(number: int, trace: Trace, is_told: Callable[[int], bool], how: Callable[..., bool]) -> bool:
-    """Say how many of the pieces of a seed are told, all or any; of a stream without a seed none is."""
-
-    @functools.cache  # a key of many bytes is made of one stream, and that of another
-    def of_stream(number: int) -> bool:
-        pieces = trace.streams[number].pieces
-        return bool(pieces) and how(map(is_known, pieces))
-
-    def is_known(piece: Piece) -> bool:
-        if isinstance(of := _source(piece), tuple):
-            return is_told(of[1])
-        reads = (x for (at, width, _), x in trace.streams[of].reads.items() if at <= piece[2] < at + width)
-        return of_stream(of) or any(is_told(v) for x in reads for v in x.form)
-
-    return of_stream(number)
+def _is_read(piece: Piece, trace: Trace, is_told: Callable[[int], bool], is_open: Callable[[int], bool]) -> bool:
+    """Say whether a piece of a seed is told: the draw or the stream that it is of, or a word that has it in it."""
+    if isinstance(of := _source(piece), tuple):
+        return is_told(of[1])
+    reads = (x for (at, width, _), x in trace.streams[of].reads.items() if at <= piece[2] < at + width)
+    return is_open(of) or any(is_told(v) for x in reads for v in x.form)
 
 
 def seeds_of(trace: Trace) -> set[int]:
@@ -429,7 +435,12 @@ def _may_be_same(one: Sequence[Piece], other: Sequence[Piece]) -> bool:
         return False
     if all(a[0] == b[0] == "iteration" and a[1:3] == b[1:3] for a, b in differing):
         return False  # the same bytes of the iteration, in two calls
-    sources = [{_source(piece) for piece in filter(is_secret_piece, key)} for key in (one, other)]
+    several = [Counter(map(_source, filter(is_secret_piece, key))) for key in (one, other)]
+    for of_one, of_other in (several, reversed(several)):  # bytes of a stream that only one is made of are enough
+        alone = (each for each in of_one.keys() - of_other.keys() if isinstance(each, int))
+        if any(min(8 * of_one[each], now().streams[each].bits) >= ENOUGH for each in alone):
+            return False
+    sources = [each.keys() for each in several]
     secret = filter(is_secret_piece, itertools.chain(*differing))
     return bits_of(each for each in secret if _source(each) not in sources[0] & sources[1]) < ENOUGH
 

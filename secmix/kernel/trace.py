@@ -11,8 +11,8 @@ import gc
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -46,9 +46,11 @@ from secmix.kernel.state import (
     Trace,
     following,
     identities_in,
+    is_followed,
     is_protocol,
     is_raise,
     now,
+    outlets_of_now,
 )
 from secmix.kernel.streams import SecretBytes
 from secmix.kernel.tables import unknowns
@@ -277,6 +279,7 @@ def follow(
     with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
         end.enter_context(uncollected())
         end.enter_context(_identities_noted(modules))
+        trace.outlets = outlets_of_now()  # as they are while what is written is watched
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
         for trace.call, given in enumerate(inputs):
@@ -314,31 +317,60 @@ def uncollected() -> Iterator[None]:
         restore()
 
 
+_MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
+_TOOL = 4  # of those that may watch lines, one that neither a debugger nor a profiler takes
+
+
 @contextmanager
 def _identities_noted(modules: Iterable[str]) -> Iterator[None]:
-    """End the proof at a line of these modules that asks whether something *is* True: a stand-in never is."""
+    """End the proof at a line of these modules that asks what something *is*: a stand-in is nothing else."""
     files = {str(getattr(sys.modules[name], "__file__", None)) for name in modules}
     lines = {file: several for file in files if (several := identities_in(file))}
 
-    def called(frame: Any, event: str, _: Any) -> Any:  # pragma: no cover (what watches lines is not watched itself)
-        return at_line if frame.f_code.co_filename in lines else None
-
-    def at_line(frame: Any, event: str, _: Any) -> Any:  # pragma: no cover
-        if event == "line" and frame.f_lineno in lines[frame.f_code.co_filename] and not now().left:
+    def reached(frame: Any) -> None:  # pragma: no cover (what watches lines is not watched itself)
+        compared = lines[frame.f_code.co_filename].get(frame.f_lineno, [])
+        if not now().left and any(is_followed(each, frame) for each in compared):
             place = Place(frame.f_code.co_filename, frame.f_lineno)
-            now().left.append(("a truth value that is compared by identity (leave `is` out)", place))
-        return at_line
+            now().left.append(("a secret or a public number that is compared by identity (leave `is` out)", place))
 
-    before = sys.gettrace()
-    if lines:
-        threading.settrace(called)
-        sys.settrace(called)
+    with _lines_watched(lines, reached) if lines else nullcontext():
+        yield
+
+
+@contextmanager
+def _lines_watched(lines: Mapping[str, Container[int]], reached: Callable[[Any], None]) -> Iterator[None]:
+    """Call ``reached`` with the frame wherever one of these lines is about to run, by file."""
+
+    def line_runs(code: Any, line: int) -> Any:  # pragma: no cover
+        if line not in lines.get(code.co_filename, ()):
+            return _MONITORING.DISABLE  # at this place
+        return reached(sys._getframe(1))
+
+    def traced(frame: Any, event: str, _: Any) -> Any:  # pragma: no cover (before Python 3.12)
+        if event == "line" and frame.f_lineno in lines[frame.f_code.co_filename]:
+            reached(frame)
+        return traced if frame.f_code.co_filename in lines else None
+
+    if _MONITORING is None:  # pragma: no cover
+        before = sys.gettrace()
+        threading.settrace(traced)
+        sys.settrace(traced)
+        try:
+            yield
+        finally:
+            threading.settrace(None)
+            sys.settrace(before)
+        return
+    event = _MONITORING.events.LINE
+    _MONITORING.use_tool_id(_TOOL, "secmix")
+    _MONITORING.register_callback(_TOOL, event, line_runs)
+    _MONITORING.set_events(_TOOL, event)
+    _MONITORING.restart_events()
     try:
         yield
     finally:
-        if lines:  # pragma: no cover
-            threading.settrace(None)
-            sys.settrace(before)
+        _MONITORING.set_events(_TOOL, 0)
+        _MONITORING.free_tool_id(_TOOL)
 
 
 def _draws(*seed: int) -> Draws:

@@ -16,6 +16,7 @@ import hmac
 import importlib.util
 import itertools
 import math
+import operator
 import os
 import random
 import secrets
@@ -229,6 +230,7 @@ def replacements() -> dict[int, Any]:
     replace(secrets, drawn | {"token_bytes": lambda nbytes=None: system_bytes(32 if nbytes is None else nbytes)})
     replace(random, _guarded(random, "coins of the module random") | {"Random": PythonsDraws})
     clocks = {name: clock(getattr(time, name)) for name in _CLOCKS if hasattr(time, name)}
+    replace(operator, {name: _not_followed(getattr(operator, name), f"operator.{name}") for name in ("is_", "is_not")})
     replace(time, _guarded(time, "the clock") | clocks | {"sleep": _not_followed(time.sleep, "time.sleep")})
     replace(hashlib, ALGORITHMS)
     replace(hmac, KEYED)

@@ -94,6 +94,8 @@ def test_bounds_hold_for_other_data(values: list[float], others: list[float], st
         (lambda x: np.einsum("i,i->", x, x), 0.0, 0),
         (lambda x: x[0] * x[1], -INF, 0),
         (lambda x: x[0] ** 3, -INF, 0),
+        (lambda x: x[0] ** np.maximum(x[1], 0.0), -INF, 0),
+        (lambda x: np.maximum(x[0], 3) / 5 - 3 / 5, 0.0, 0),
         (lambda x: np.exp(x).sum(), 0.0, 0),
         (lambda x: np.median(np.maximum(x, 0.5)), 0.5, 0),
         (lambda x: np.abs(x[0]) ** 0.5, 0.0, 0),

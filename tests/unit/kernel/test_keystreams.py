@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 import subprocess
@@ -51,6 +52,10 @@ def derived(key: Any, m: int, salt: Any = None, info: Any = b"mask") -> Any:
 
 def expanded(key: Any, m: int, info: Any) -> Any:
     return np.frombuffer(HKDFExpand(algorithm=hashes.SHA256(), length=8 * m, info=info).derive(key), np.uint64)
+
+
+def by_hand(key: Any, m: int) -> Any:
+    return np.frombuffer(hmac.new(key, b"mask\1", "sha256").digest(), np.uint64)[:m]
 
 
 def numbered(channel: Any, length: int) -> Any:
@@ -124,7 +129,7 @@ def test_a_stream_hides_from_whoever_does_not_know_the_key(name: str) -> None:
     assert (server.sums, node.sums) == ((frozenset({0, 1, 2, 3}),), (frozenset({0, 2, 3}),))
     assert not server.covers
     kind = name.split(",")[0].split("-")[0].replace("decrypted", "AES")
-    kind = f"{kind} sha256" if "HKDF" in kind else f"{kind} with a counter"
+    kind = "hmac sha256" if "HKDF" in kind else f"{kind} with a counter"
     assert any(f"nobody tells from random what {kind} make" in each for each in server.assumes)
 
 
@@ -146,11 +151,11 @@ OPEN: dict[str, tuple[Expand, str]] = {
         lambda seed, m, channel: aes(seed.tobytes(), bytes(12) + b"\xff" * 4, m),
         "a cipher whose counter overflows",
     ),
-    "a short key of HKDF": (
-        lambda seed, m, channel: derived(seed.tobytes()[:8], m, seed.tobytes()[8:]),
-        "a seed of 64 bits",
+    "a short key of HKDF": (lambda seed, m, channel: derived(seed.tobytes()[:8], m), "a seed of 64 bits"),
+    "an iteration that ends a salt": (
+        lambda seed, m, channel: derived(seed.tobytes(), m, channel.iteration.to_bytes(8, "little")),
+        "an iteration that ends a key with zeros",
     ),
-    "a public key of HKDF": (lambda seed, m, channel: derived(bytes(32), m, seed.tobytes()), "a seed of 0 bits"),
     "no stream": (
         lambda seed, m, channel: words(Cipher(algorithms.AES(seed.tobytes()), modes.ECB()), 2)[[0] * m],
         "AES ECB with a secret key, which is no stream",
@@ -186,6 +191,11 @@ def test_a_key_and_nonce_used_again_are_seen() -> None:
             lambda seed, m, channel: np.concatenate([aes(seed.tobytes(), bytes(16), h) for h in (m // 2, m - m // 2)])
         ),
         "of HKDF": proved(RIGHT["HKDF"], reuses_masks=True),
+        "of HKDF and by hand": proved(
+            lambda seed, m, channel: np.concatenate(
+                [expanded(seed.tobytes(), 2, b"mask"), by_hand(seed.tobytes() + b"\0", m - 2)]
+            )
+        ),
         "of HKDF by two salts": proved(
             lambda seed, m, channel: np.concatenate(
                 [derived(seed.tobytes(), half, bytes(k)) for k, half in enumerate((m // 2, m - m // 2))]

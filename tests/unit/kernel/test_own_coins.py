@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from unit.kernel.examples import LongWordSum
+from unit.kernel.examples import LongWordSum, RingSum
 
 from secmix.adversaries import CuriousServer
 from secmix.kernel import KnownSums, clear, prove
@@ -93,6 +93,10 @@ def test_coins_of_a_nodes_own_are_part_of_what_it_encodes(encoding: Callable[[An
 
 LAWS = {
     "another spread": lambda row, node: row + noise(row, 1.0 + (node == 1)),
+    "another place": lambda row, node: row + np.random.default_rng().normal(1e6 * (node == 1), size=row.shape),
+    "another least": lambda row, node: row + np.random.default_rng().integers(9 * (node == 1), 99, size=row.shape),
+    "another law": lambda row, node: row + np.random.default_rng().poisson(3.0 + (node == 1), size=row.shape),
+    "laws of a table": lambda row, node: row + np.random.default_rng().poisson([[3.0 + (node == 1)] * 2]),
     "other coins": lambda row, node: (
         row + [0, (x := np.rint(noise(row))) - (x if node == 1 else np.rint(noise(row)))][1]
     ),
@@ -107,7 +111,22 @@ def test_nodes_of_which_one_uses_other_coins_are_not_alike(name: str) -> None:
 @pytest.mark.parametrize("encoding", [np.log, lambda x: 1.0 / x])
 def test_what_may_be_infinite_is_said_where_coins_are_in_it(encoding: Callable[[Any], Any]) -> None:
     assert "may be infinite" in str(known(lambda row, node: encoding(9.0 + row + noise(row))).covers)
+    assert "may be infinite" in str(known(lambda row, node: row * encoding(9.0 + noise(row))).covers)
     assert not known(lambda row, node: [row, encoding(9.0 + row + noise(row))][0]).covers
+
+
+@pytest.mark.parametrize("scale", [lambda x: np.where(x < 1e-3, 1e12, 1.0), lambda x: np.exp(x)])
+def test_how_large_coins_make_an_encoding_is_open_behind_real_masks(scale: Callable[[Any], Any]) -> None:
+    """Another coin may carry it beyond them; uniform words hide any size."""
+
+    def encode(row: Any) -> Any:
+        return row * scale(np.random.default_rng().random(row.shape))
+
+    real = type("Real", (RingSum,), {"encode": lambda self, row: encode(row)})()
+    found = clear(prove(real, NETWORK, INPUTS), NETWORK, CuriousServer())
+    assert isinstance(found, KnownSums)
+    assert "how large coins make what a node encodes" in str(found.covers)
+    assert not known(lambda row, node: encode(row)).covers
 
 
 class Handed(LongWordSum):

@@ -54,13 +54,23 @@ def _one_by_one(seed: Any, m: int, channel: Any) -> Any:
 
 def _ratchet(seed: Any, m: int, channel: Any) -> Any:
     key, words = seed.tobytes(), []
-    for _ in range(12):
+    for _ in range(8):
         words.append(np.frombuffer(hashlib.sha256(b"out" + key).digest(), dtype=np.uint64))
         key = hashlib.sha256(b"next" + key).digest()
     return np.concatenate(words)[-m:]
 
 
+def _feedback(seed: Any, m: int, channel: Any) -> Any:
+    """As HKDF by hand: each block is made of the key and of the block before."""
+    whole = last = hmac.new(seed.tobytes(), b"mask" + bytes([1]), "sha256").digest()
+    for block in range(2, 7):
+        last = hmac.new(seed.tobytes(), last + b"mask" + bytes([block]), "sha256").digest()
+        whole = whole + last
+    return np.frombuffer(whole, dtype=np.uint64)[::5][:m]
+
+
 RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
+    "blocks made of each other": _feedback,
     "a ratchet": _ratchet,
     "default_rng": lambda seed, m, channel: _words(np.random.default_rng(seed[:2]), m),
     "a list": lambda seed, m, channel: _words(np.random.default_rng([seed[0], 9, seed[1]]), m),
@@ -194,6 +204,29 @@ def test_whoever_reads_the_seed_knows_what_follows_from_it(way: Callable[[Any, i
     assert max(found.exact.values()) == pytest.approx(0.25)  # one of six seeds: the others still hide
     both = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, HonestButCurious({2, 3}))
     assert isinstance(both, Open)  # they know the seeds of all other edges of node 0
+
+
+def _hashed(seed: Any, m: int, channel: Any) -> Any:
+    return _blocks(lambda block: hashlib.sha256(seed.tobytes() + block).digest(), m)
+
+
+@pytest.mark.parametrize(("way", "words", "hides"), [(_keyed, 2, True), (_keyed, 3, False), (_hashed, 2, False)])
+def test_a_keyed_hash_hides_while_enough_of_its_key_is_unknown(way: Any, words: int, hides: bool) -> None:
+    """Two of four words leave 128 bits; of a hash without a key any word is too much."""
+
+    class Telling(Seeded):
+        def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+            masks = self.draw_masks(len(inputs), 3, network, rng) if masks is None else masks
+            first, _ = network.edges.T
+            channel = channel or Channel()
+            channel.hold(-1, first, "seed", masks.transpose(1, 0, 2))
+            channel.send(-1, first[0], SERVER, "a part", masks.transpose(1, 0, 2)[:1, :, :words])
+            return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+        expand = staticmethod(way)
+
+    found = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, HonestButCurious({2, 3}))
+    assert isinstance(found, KnownSums) == hides, found
 
 
 def test_the_same_seed_in_every_call_is_the_same_mask() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 from typing import Any
 
@@ -87,6 +89,19 @@ def called_by_name(t: Any) -> None:
     iter(f"averaging {t}")
 
 
+def read_again(t: Any) -> None:
+    lines = io.StringIO()
+    with contextlib.redirect_stdout(lines):
+        print(f"averaging {t}")
+
+
+def handled(t: Any) -> None:
+    log, handler = logging.getLogger("averagings.one"), logging.StreamHandler(io.StringIO())
+    log.addHandler(handler)
+    log.info(f"averaging {t}")
+    log.removeHandler(handler)
+
+
 def uses(function: Any) -> bool:
     """Say whether a function uses the iteration by value."""
     with following(Trace()) as trace:
@@ -100,7 +115,7 @@ def test_text_that_is_written_is_no_use(capsys: pytest.CaptureFixture[str]) -> N
 
 
 OTHERS = [a_name, a_name_in_it, kept_text, a_branch, two_statements, another_print, a_computed_width]
-OTHERS += [more_than_a_text, nothing_is_called, called_by_an_index, called_by_name]
+OTHERS += [read_again, handled, more_than_a_text, nothing_is_called, called_by_an_index, called_by_name]
 
 
 @pytest.mark.parametrize("function", OTHERS)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import numbers
 import sys
 import textwrap
+import types
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +20,7 @@ from secmix.kernel import prove, world
 from secmix.kernel.coins import ITSELF, Public
 from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, LeftTrace, Trace, following
+from secmix.kernel.state import INF, LeftTrace, Trace, following, is_followed
 from secmix.kernel.streams import is_iteration
 from secmix.network import Network
 
@@ -107,8 +109,28 @@ def test_only_the_iteration_itself_comes_once() -> None:
         assert not any(map(is_iteration, (iteration // 2, iteration & 255, iteration + 1, abs(iteration), 3)))
 
 
+def test_what_may_be_a_stand_in_is_told_by_its_name(secret: Any) -> None:
+    public, kept = 3.0, types.SimpleNamespace(number=secret, public=2.0)
+    texts = [
+        "secret",
+        "kept.number",
+        "secret > 2",
+        "unknown",
+        "public",
+        "kept.public",
+        "True",
+        "type(secret)",
+        "abs(secret)",
+    ]
+    frame = sys._getframe()
+    told = [is_followed(ast.parse(text, mode="eval").body, frame) for text in texts]
+    assert told == [True, True, True, True, False, False, False, False, True], public + kept.public
+
+
 IDENTITIES = {
     "x > 2 is compared": "return [(x > 2) is True for x in s.ravel()[:1]]",
+    "with NumPy's": "return [(x > 2) is np.True_ for x in s.ravel()[:1]]",
+    "with another": "x = s.ravel()[0]\ny = x * 1\nreturn x is y",
     "the other way round": "return [False is not x for x in s.ravel()[:1]]",
     "by a match": "match s.ravel()[0] > 2:\n    case True:\n        return 1",
 }
@@ -117,7 +139,7 @@ IDENTITIES = {
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_a_line_that_asks_what_is_true_ends_the_proof_if_it_runs(name: str, tmp_path: Path, monkeypatch: Any) -> None:
     text = textwrap.indent("def ask(s):\n" + textwrap.indent(IDENTITIES[name], "    "), "    ")
-    imports = "from unit.kernel.examples import RingSum\n\n\nclass Asking(RingSum):\n"
+    imports = "import numpy as np\nfrom unit.kernel.examples import RingSum\n\n\nclass Asking(RingSum):\n"
     beside = "    def beside(self, channel, rows, masks, rng):\n        if self.asks:\n            self.ask(rows)\n"
     (tmp_path / "asking_for_truth.py").write_text(f"{imports}    asks = True\n\n    @staticmethod\n{text}\n\n{beside}")
     monkeypatch.syspath_prepend(tmp_path)
