@@ -16,10 +16,18 @@ from analysis.scale.series import SERIES
 
 GREY = "#777777"
 _WHOLE = FuncFormatter(lambda value, _: f"{value:,.0f}")
-STYLES = (("#b3541e", "o"), ("#2a6f97", "s"), ("#5b8c5a", "^"))
+STYLES = (("#b3541e", "o"), ("#2a6f97", "s"), ("#5b8c5a", "^"), ("#7a5195", "D"))
 PANELS = (
     ("columns", {"columns-default": "default evidence", "columns-exact": "exact evidence"}),
-    ("nodes", {"nodes": "secure summation", "pdmm": "PDMM on a cycle", "pdmm-near": "PDMM, near neighbours"}),
+    (
+        "nodes",
+        {
+            "nodes": "secure summation",
+            "pdmm": "PDMM on a cycle",
+            "pdmm-near": "PDMM, near neighbours",
+            "pdmm-tuned": "PDMM on a cycle, c = 0.08·n",
+        },
+    ),
     ("runs", {"runs": "secure summation"}),
 )
 

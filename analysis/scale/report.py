@@ -93,7 +93,8 @@ def exponent_in_words(fit: Numbers) -> str:
 def _series(name: str, numbers: Numbers) -> str:
     series = SERIES[name]
     rows = [[f"{p['size']:,}", *_cost(p), *_least(p, numbers["speeds"])] for p in numbers[name]]
-    return f"## {series.title}\n\n" + _table([series.letter.capitalize(), *_HEAD], rows)
+    parts = [f"## {series.title}", series.note] if series.note else [f"## {series.title}"]
+    return "\n\n".join([*parts, _table([series.letter.capitalize(), *_HEAD], rows)])
 
 
 def _cost(point: Numbers) -> list[str]:

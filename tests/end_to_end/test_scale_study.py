@@ -97,6 +97,28 @@ def test_messages_and_equations_of_a_cycle_are_counted(parts: dict[str, ModuleTy
         assert least["bytes"] == 8 * entries * messages * 3 * 500
 
 
+def test_the_note_on_sweeps_is_true_of_the_cycles(parts: dict[str, ModuleType]) -> None:
+    import numpy as np
+
+    from secmix.auditing.setup import build_setup
+    from secmix.protocols.sums.pdmm_rounds import planned
+    from secmix.scenario import from_dict
+
+    series = parts["series"].SERIES
+    sweeps = {}
+    for name, size in (("pdmm", 20), ("pdmm", 50), ("pdmm-tuned", 20), ("pdmm-tuned", 50), ("pdmm-tuned", 100)):
+        setup = build_setup(from_dict(series[name].scenario(size, 0)))
+        plan = planned(setup.network, setup.protocol._settings, np.random.default_rng(0))
+        sweeps[name, size] = len(plan.sweeps)
+    found = [f"{sweeps[name, size]:,}" for name, size in sweeps]
+    note = series["pdmm-tuned"].note
+    assert f"{found[0]} of 20, {found[1]} of 50" in note
+    assert f"{found[2]}, {found[3]} and {found[4]}" in note
+    assert note in parts["report"].report({**numbers(parts, []), "pdmm-tuned": [], "growth": {}})
+    assert all(name in series for _, names in parts["figure"].PANELS for name in names)
+    assert all(len(names) <= len(parts["figure"].STYLES) for _, names in parts["figure"].PANELS)
+
+
 def test_an_outcome_is_the_verdict_or_the_programs_own_sentence(parts: dict[str, ModuleType]) -> None:
     outcome = parts["measure"].outcome
     report = {"verdict": "violated", "cells": [{"unmeasured": []}]}
