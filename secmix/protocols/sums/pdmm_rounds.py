@@ -26,6 +26,7 @@ Bools = NDArray[np.bool_]
 STARTS = 8  # rehearsed side by side; that a mode is ten times smaller in all of them has a chance of 2e-9
 MARGIN = 32.0  # by how much farther the averaging goes: masks are many, and inputs may lie along the slowest mode
 ROUNDING = 4 * float(np.finfo(float).eps)  # of what it began with: where agreement to tol gives way to this
+_ROOM, _WIDE = 2, 128  # of sums with zeros at their ends: how many times as many terms, and numbers from which on not
 _CLEAR = 1000.0  # times ROUNDING: residuals above it are not made of rounding, and show the rate
 
 
@@ -57,6 +58,7 @@ class Activation:
     degree: int | None  # how many arcs each node has, where all have as many
     by_node: tuple[slice, ...]  # the places of the arcs of each node
     by_rank: tuple[tuple[Ints, Ints], ...]  # nodes and places of the first arc of each, of the second, ...
+    slots: Ints | None  # where each arc is if all nodes have room for as many; None where that is much more than these
 
     def incoming(self, arriving: Array) -> Array:
         """Sum what arrives at each active node, in the order of the arcs; ``arriving`` is z of ``opposite``."""
@@ -65,7 +67,11 @@ class Activation:
             total: Array = np.add.reduce(stacked, axis=1)
             return total
         out = np.zeros_like(arriving, shape=(len(self.nodes), *arriving.shape[1:]))
-        if 2 * len(self.by_rank) < len(self.nodes):
+        if self.slots is not None and 1 < arriving[0].size < _WIDE:  # added up in the same order, with zeros at the end
+            filled = np.zeros_like(arriving, shape=(len(self.nodes) * len(self.by_rank), *arriving.shape[1:]))
+            filled[self.slots] = arriving
+            out = np.add.reduce(filled.reshape(len(self.nodes), len(self.by_rank), *arriving.shape[1:]), axis=1)
+        elif 2 * len(self.by_rank) < len(self.nodes):
             for some, firsts in self.by_rank:
                 out[some] += arriving[firsts]
         else:
@@ -270,4 +276,5 @@ class _Edges:
             int(degrees[0]) if len(nodes) and (degrees == degrees[0]).all() else None,
             by_node,
             tuple((content[span], span) for span in ranks),
+            content * len(ranks) + rank if len(nodes) * len(ranks) <= _ROOM * len(leaving) else None,
         )
