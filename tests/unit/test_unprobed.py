@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 import secmix
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.auditing.cells import observed
+from secmix.auditing.observation import memory
 from secmix.auditing.observation.memory import too_large_to_probe
 from secmix.auditing.setup import SumSetup, build_setup
 from secmix.errors import SecmixError
+from secmix.kernel.trace import follow
 from secmix.protocols import PDMM, SecureAggregation, SumProtocol
 from secmix.scenario import from_dict
 from secmix.transcript import SERVER, Channel
@@ -26,6 +28,7 @@ SCENARIO: dict[str, Any] = {
     "measure": {"evidence": ["structure", "gaussian"], "target": "input"},
     "policy": {"max_revealed_nodes": 0, "max_normalised_leakage": 0.6},
 }
+ADVERSARY = {"name": "honest_but_curious", "corrupt": [1]}
 WHY = "the probes of one run do not fit"
 
 
@@ -131,6 +134,28 @@ def test_real_masks_are_probed_or_not_audited_by_evidence_that_reads_probes() ->
     assert "are not read as linear functions of masks" in _weighed(PDMM(), 20)
     with pytest.raises(SecmixError, match="raise it, or use fewer nodes"):
         _weighed(PDMM(), 20, exact=False)
+
+
+def test_what_no_proof_can_follow_is_refused_with_the_keys_that_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_TERMS", 10**4)
+    words = "a proof would add up .* terms, of 1e.04 at most; change c or tol so that there are fewer rounds"
+    with pytest.raises(SecmixError, match=words):
+        _weighed(PDMM(), 20)
+    assert "are not read as linear functions" in _weighed(SecureAggregation(), 50)  # of words a proof keeps no tables
+
+
+def test_the_terms_of_a_proof_are_estimated_from_below() -> None:
+    cell = from_dict({**SCENARIO, "protocol": {"name": "pdmm"}, "adversary": ADVERSARY})
+    setup = build_setup(cell)
+    assert isinstance(setup, SumSetup)
+    inputs = np.random.default_rng(1).normal(size=(1, 4, 2))
+    setup.protocol.average(inputs, setup.network, np.random.default_rng(0))  # how many rounds there are is kept
+    fit = follow(setup.protocol, setup.network, [inputs], masks_seed=0)
+    assert not fit.error
+    kept = sum(2 * message.rows.table.coefficients.size for message in fit.messages if message.rows.table is not None)
+    estimated = memory._terms_of_proof(setup, np.random.default_rng(0))
+    assert 0.5 * kept <= estimated <= 2.0 * kept
+    assert kept <= fit.trace.terms
 
 
 def _weighed(protocol: SumProtocol, limit: int, *, exact: bool = True) -> str:

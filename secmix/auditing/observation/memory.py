@@ -10,6 +10,7 @@ from secmix._base.random import stream
 from secmix.auditing.setup import SumSetup, build_model, deep_copy, with_active_adversary
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
+from secmix.kernel.forms import MOST_TERMS
 from secmix.kernel.tables import MOST_VECTORS
 from secmix.protocols import EMRun, SumProtocol
 from secmix.protocols.interfaces import SumTraits
@@ -19,6 +20,8 @@ from secmix.transcript import Transcript, at_most
 ENOUGH = 30  # least number of runs for a check of masks
 _OF_FEW_RUNS = 1 / 4  # of the memory: what runs leave behind them is then smaller than their messages
 _EXACT_BLOCKS = 8  # of messages that fill the memory; each may take seconds, and exact evidence is read off the first
+_BEYOND = 2  # times what a proof follows: an estimate may be so much too large
+_SAMPLED, _FAR = 16, 2.0**40  # masks that are changed, and by how much, to see what hangs on one, however little
 _TOGETHER = 4 * 10**6  # summed numbers of a block: its mixtures and messages take some fifteen times as much
 
 
@@ -44,7 +47,7 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
     A copy runs the first iteration once, without probes, which may outnumber runs by thousands. What messages are made
     of is then known from a proof alone; of real masks that bounds what their size leaves visible, which ``exact``
     evidence can say. Raises TooLong if one run does not fit even without probes, if other evidence needs probes, or if
-    real masks are more than a proof follows.
+    real masks, or what is made of them, are more than a proof follows.
     """
     setup = replace(setup, protocol=deep_copy(setup.protocol), adversary=deep_copy(setup.adversary))
     rng = stream(cell.seed, "trial run")
@@ -64,7 +67,32 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
         run = _first_iteration(cell, setup, sums, rng)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
     fit = iterations * sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
-    return "" if fit or not may_be_unprobed else f"{message}: they are not read as linear functions of masks"
+    if fit or not may_be_unprobed:
+        return ""
+    is_real = masks and SumTraits.of(setup.protocol).modulus is None
+    if is_real and (terms := _terms_of_proof(setup, rng)) > _BEYOND * MOST_TERMS:
+        keys = " or ".join(key for key in ("c", "tol") if hasattr(setup.protocol, key))
+        fewer = f"change {keys} so that there are fewer rounds, or use fewer nodes" if keys else "use fewer nodes"
+        raise TooLong(f"{message}, and a proof would add up {terms:.1g} terms, of {MOST_TERMS:.0g} at most; {fewer}")
+    return f"{message}: they are not read as linear functions of masks"
+
+
+def _terms_of_proof(setup: SumSetup, rng: np.random.Generator) -> float:
+    """Estimate the terms that a proof adds up at least for one averaging of real masks, by changing a few of the masks.
+
+    It keeps two of each message for each input and mask that its block hangs on; which share that is, runs tell in
+    which one mask is another.
+    """
+    masks = np.asarray(setup.protocol.draw_masks(1, 1, setup.network, rng))
+    changed = rng.integers(masks.shape[1], size=_SAMPLED)
+    several = np.repeat(masks, 1 + len(changed), axis=0)
+    several[1 + np.arange(len(changed)), changed] += _FAR * np.abs(masks).max()
+    inputs = np.repeat(rng.standard_normal((1, setup.network.n, 1)), len(several), axis=0)
+    _, transcript = setup.protocol.average(inputs, setup.network, rng, masks=several)
+    variables = setup.network.n + masks.shape[1]
+    blocks = [block.payload for block in transcript if block.payload.shape[1] == len(several)]
+    hang = [(len(x), (x[:, 1:] != x[:, :1]).any(axis=(0, 2)).mean()) for x in blocks]
+    return float(sum(2.0 * rows * share * variables for rows, share in hang))
 
 
 def block_size(cell: Scenario, setup: SumSetup) -> int:
