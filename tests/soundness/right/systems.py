@@ -215,10 +215,13 @@ class Clients(Words):
             hidden = functools.reduce(operator.add, pads, words[node])
             return np.asarray(channel.send(0, node, SERVER, "masked", hidden[None]))
 
-        async def server() -> Array:
-            return sum(await asyncio.gather(*(client(node) for node in range(network.n))))[0]
+        totals: list[Array] = []
 
-        return self.publish(channel, self.decode(asyncio.run(server())) / network.n, network.n)
+        async def server() -> None:
+            totals.append(sum(await asyncio.gather(*(client(node) for node in range(network.n))))[0])
+
+        asyncio.run(server())  # what a main coroutine returns, asyncio makes text of
+        return self.publish(channel, self.decode(totals[0]) / network.n, network.n)
 
 
 class Timed(Words):

@@ -127,6 +127,19 @@ def test_what_may_be_a_stand_in_is_told_by_its_name(secret: Any) -> None:
     assert told == [True, True, True, True, False, False, False, False, True], public + kept.public
 
 
+def test_what_a_generator_is_to_draw_is_looked_at(secret: Any) -> None:
+    name = ast.parse("x", mode="eval").body
+
+    def is_looked_at(several: Any) -> bool:
+        generator = (x for x in several)
+        return is_followed(name, generator.gi_frame)
+
+    assert not is_looked_at([1, 2.0])
+    assert not is_looked_at((1, "text"))
+    assert is_looked_at([1, secret])
+    assert is_looked_at(x for x in (1, 2))
+
+
 IDENTITIES = {
     "x > 2 is compared": "return [(x > 2) is True for x in s.ravel()[:1]]",
     "with NumPy's": "return [(x > 2) is np.True_ for x in s.ravel()[:1]]",
