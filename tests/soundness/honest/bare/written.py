@@ -106,8 +106,9 @@ def from_file(name: str) -> Any:
     """Return an attack that reads the last so many records of a file: one an averaging."""
 
     def attack(heard: Sequence[Heard]) -> Array:
-        records = np.frombuffer((FOLDER / name).read_bytes()).reshape(-1, heard[0].all("masked", 0)[0].size)
-        return records[-_AVERAGINGS * len(heard) :: _AVERAGINGS]
+        written = np.frombuffer((FOLDER / name).read_bytes())  # calls before these may have had other sizes
+        size, count = heard[0].all("masked", 0)[0].size, _AVERAGINGS * len(heard)
+        return written[-count * size :].reshape(count, size)[::_AVERAGINGS]
 
     return attack
 
