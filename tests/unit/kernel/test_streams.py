@@ -184,25 +184,32 @@ def test_what_else_enters_a_seed_ends_the_proof(name: str) -> None:
 LAST_WORDS: Callable[[Any, int, Any], Any] = lambda seed, m, channel: _words(np.random.default_rng(seed[2:]), m)  # noqa: E731
 
 
+class Telling(Seeded):
+    """The first pair's seed is sent to the server too, or its first words."""
+
+    told: int | None = None
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        masks = self.draw_masks(len(inputs), 3, network, rng) if masks is None else masks
+        first, _ = network.edges.T
+        channel = channel or Channel()
+        channel.hold(-1, first, "seed", masks.transpose(1, 0, 2))
+        channel.send(-1, first[0], SERVER, "for the record", masks.transpose(1, 0, 2)[:1, :, : self.told])
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+def telling(way: Callable[[Any, int, Any], Any], words: int | None = None) -> Any:
+    return type("Telling", (Telling,), {"expand": staticmethod(way), "told": words})()
+
+
 @pytest.mark.parametrize("way", [RIGHT["default_rng"], LAST_WORDS], ids=["first words", "last words"])
 def test_whoever_reads_the_seed_knows_what_follows_from_it(way: Callable[[Any, int, Any], Any]) -> None:
     """Whichever of its words make the mask: equal words count as one in the algebra."""
 
-    class Telling(Seeded):
-        def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
-            masks = self.draw_masks(len(inputs), 3, network, rng) if masks is None else masks
-            first, _ = network.edges.T
-            channel = channel or Channel()
-            channel.hold(-1, first, "seed", masks.transpose(1, 0, 2))
-            channel.send(-1, first[0], SERVER, "for the record", masks.transpose(1, 0, 2)[:1])
-            return super().average(inputs, network, rng, masks=masks, channel=channel)
-
-        expand = staticmethod(way)
-
-    found = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, CuriousServer())
+    found = clear(prove(telling(way), NETWORK, INPUTS), NETWORK, CuriousServer())
     assert isinstance(found, KnownSums)
     assert max(found.exact.values()) == pytest.approx(0.25)  # one of six seeds: the others still hide
-    both = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, HonestButCurious({2, 3}))
+    both = clear(prove(telling(way), NETWORK, INPUTS), NETWORK, HonestButCurious({2, 3}))
     assert isinstance(both, Open)  # they know the seeds of all other edges of node 0
 
 
@@ -214,18 +221,7 @@ def _hashed(seed: Any, m: int, channel: Any) -> Any:
 def test_a_keyed_hash_hides_while_enough_of_its_key_is_unknown(way: Any, words: int, hides: bool) -> None:
     """Two of four words leave 128 bits; of a hash without a key any word is too much."""
 
-    class Telling(Seeded):
-        def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
-            masks = self.draw_masks(len(inputs), 3, network, rng) if masks is None else masks
-            first, _ = network.edges.T
-            channel = channel or Channel()
-            channel.hold(-1, first, "seed", masks.transpose(1, 0, 2))
-            channel.send(-1, first[0], SERVER, "a part", masks.transpose(1, 0, 2)[:1, :, :words])
-            return super().average(inputs, network, rng, masks=masks, channel=channel)
-
-        expand = staticmethod(way)
-
-    found = clear(prove(Telling(), NETWORK, INPUTS), NETWORK, HonestButCurious({2, 3}))
+    found = clear(prove(telling(way, words), NETWORK, INPUTS), NETWORK, HonestButCurious({2, 3}))
     assert isinstance(found, KnownSums) == hides, found
 
 
