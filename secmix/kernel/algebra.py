@@ -538,7 +538,7 @@ _LARGE = 1e6  # times the data: what is added to them
 
 @dataclass(frozen=True)
 class Encodings:
-    """What is known of encodings of one node's own data, and of inputs."""
+    """Hold what encodings of one node's own data are made of, and by which formula; of inputs too."""
 
     inputs: dict[int, frozenset[int]]  # behind each encoding
     coins: dict[int, frozenset[int]]  # the draws behind it, where there are any

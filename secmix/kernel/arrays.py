@@ -28,7 +28,7 @@ from secmix.kernel.numbers import (
     reach,
     wrapped,
 )
-from secmix.kernel.state import ANYTHING, EXACT, TEXT, may_be_caught, now
+from secmix.kernel.state import ANYTHING, EXACT, TEXT, may_be_caught, may_stop, now
 from secmix.kernel.tables import Table, constants
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})
@@ -354,8 +354,8 @@ def fitting(value: Any, kind: np.dtype[Any]) -> None:
     """End the proof where Python's numbers may not fit a type, or be no numbers, and the protocol catches that."""
     if kind.kind in "iu" and not isinstance(value, np.ndarray):
         most, several = 2 ** (8 * kind.itemsize - 1), (each for each in parts(value) if isinstance(each, Number))
-        if any(each.dtype != kind or reach(each) >= most for each in several) and may_be_caught():
-            now().leave(f"a secret as {kind}, whose failure the protocol catches,")
+        if any(each.dtype != kind or reach(each) >= most for each in several):
+            may_stop(f"a secret as {kind}", is_noted=False)
 
 
 def concrete(value: Any) -> Any:

@@ -110,7 +110,8 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     distance = calls * sum(known.distance * len(component.columns) for _, component, known in learnt)
     if distance > UNSEEN:
         return Open(f"masks are no uniform words: they are off by {distance:.1g} in all, more than {UNSEEN:.1g}")
-    if _as_many(learnt, {id(fit): fit for fit in proof.fits}, corrupt):
+    fits = {id(fit): fit for fit in proof.fits}
+    if _as_many(learnt, fits, corrupt):
         return Open("as many sums are known of what nodes encode as there are numbers behind them")
     return KnownSums(
         exact=exact,
@@ -120,7 +121,7 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         symmetric=all(known.symmetric for _, _, known in learnt) and not _overlapping(list(sums)),
         numbers=_numbers(proof.fits, honest),
         encoders=tuple(sorted(used, key=str)),
-        covers=(*proof.covers, *_sized_by_lot(learnt, {id(fit): fit for fit in proof.fits})),
+        covers=(*proof.covers, *_sized_by_lot(learnt, fits)),
         iterations=proof.iterations,
         assumes=proof.assumes + (f"{_ALMOST} by at most {distance:.1g}",) * (distance > 0),
         _maker=_MADE_HERE,

@@ -36,7 +36,7 @@ from secmix.kernel.arrays import (
     within,
 )
 from secmix.kernel.numbers import Number, arguments, cast, function, plain
-from secmix.kernel.state import ANYTHING, common_step, here, may_be_caught, now, size_of
+from secmix.kernel.state import ANYTHING, common_step, may_stop, now, size_of
 from secmix.kernel.tables import chosen, constants
 
 _MOVING = frozenset(
@@ -117,10 +117,7 @@ def _takes(worked_out: Callable[..., Any], args: Any, kw: Any) -> bool:
 
 def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
     """Call any function: each of its numbers is one of all that is given."""
-    if may_be_caught():
-        now().leave(f"{name} of a secret, whose failure the protocol catches,")
-    if name in _FAILING:
-        now().stops[here()] = None
+    may_stop(f"{name} of a secret", is_noted=name in _FAILING)
     result = plainly(func, concrete(args), concrete(kw))
     given = [*numbers_in([args, kw])]
     key = arguments(*given), repr((_shapes(args), _shapes(kw)))
@@ -282,9 +279,11 @@ def take(a: Any, indices: Any, axis: Any = None) -> Any:
     parts, count = lanes.reshape(len(lanes), -1).T.tolist(), len(lanes)
 
     def at(place: Any) -> list[Any]:
-        fails = not isinstance(place, Number) or not 0 < place.below <= count
-        now().stops.update({here(): None} if fails else {})
-        return [function("take", lambda k, *lane: lane[k], place, *part, may_fail=fails) for part in parts]
+        if not isinstance(place, Number):
+            return [part[place] for part in parts]
+        if not 0 < place.below <= count:
+            may_stop("take of a secret")
+        return [function("take", lambda k, *lane: lane[k], place, *part) for part in parts]
 
     taken = np.array([at(each) for each in indices.reading.ravel().tolist()], object)
     taken = taken.reshape((*indices.shape, *lanes.shape[1:]))
@@ -334,8 +333,7 @@ def fsum(numbers: Any) -> Any:
     several = [plain(each) for each in numbers]
     if not is_secret(several):
         return math.fsum(several)
-    if may_be_caught():
-        now().leave("math.fsum of a secret, whose failure the protocol catches,")
+    may_stop("math.fsum of a secret", is_noted=False)
     return functools.reduce(operator.add, several, 0.0)
 
 

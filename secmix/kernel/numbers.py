@@ -29,7 +29,7 @@ from secmix.kernel.state import (
     common_step,
     here,
     is_multiple,
-    may_be_caught,
+    may_stop,
     now,
     size_of,
     times,
@@ -375,11 +375,8 @@ def function(
     catch that, it is a branch.
     """
     kind = name.split("[")[0].removeprefix("math.")
-    is_finite = _is_finite(kind, args)
-    if may_fail and may_be_caught():
-        now().leave(f"{name} of a secret, whose failure the protocol catches,")
-    if may_fail and not is_finite:
-        now().stops[here()] = None
+    if may_fail:
+        may_stop(f"{name} of a secret", is_noted=not _is_finite(kind, args))
     value = f(*(each.value if isinstance(each, Number) else each for each in args))
     secret = [each for each in args if isinstance(each, Number)]
     if name in COMPARISONS and len(secret) == 1:
@@ -393,9 +390,8 @@ def function(
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
-        if (
-            not is_finite and (waits or _is_of_one_node(out)) and not name.startswith("math.")
-        ):  # whose functions fail instead
+        fails = name.startswith("math.")  # where NumPy's functions return what is infinite or no number
+        if not fails and (waits or _is_of_one_node(out)) and not _is_finite(kind, args):
             how = f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)"
             now().infinite.append((out, how, here())) if waits else now().narrow(how)
         out.key, out.least = (name, *args) if waits else key, _least(kind, args)

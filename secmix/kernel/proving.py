@@ -536,11 +536,9 @@ def shared_coins(fit: Fit) -> str:
             nodes.setdefault(coin, set()).add(variables[code].node)
     sent = {*fit.made_of(fit.messages)}
     shared = next((v for v, of in nodes.items() if len(of) > 1 or v in sent or variables[v].stream >= 0), None)
-    return (
-        ""
-        if shared is None
-        else (f"what a node encodes is made of draws that it does not have for itself alone: {variables[shared].place}")
-    )
+    if shared is None:
+        return ""
+    return f"what a node encodes is made of draws that it does not have for itself alone: {variables[shared].place}"
 
 
 def _held_by_all(message: Message, by_all: Any, first: int) -> bool:

@@ -110,7 +110,7 @@ class Trace:
     compared: dict[Any, tuple[Place, Any]] = field(default_factory=dict)
     # How such public numbers were used whose values cannot be listed: a claim then covers what was traced.
     by_value: dict[str, Place] = field(default_factory=dict)
-    outlets: frozenset[int] = field(default_factory=lambda: outlets_of_now())  # to which text may be written
+    outlets: frozenset[int] = frozenset()  # to which text may be written, by identity
     # What may be infinite, or no number, of what is made of draws too: that matters where it is encoded.
     infinite: list[tuple[Any, str, Place]] = field(default_factory=list)
     # Where secrets left, also where a protocol caught what was raised.
@@ -157,11 +157,12 @@ class Trace:
 
     def leave(self, what: str) -> None:
         """End the proof here; once a guard was taken, go on."""
-        place = here()
         if not self.answering:
+            place = here()
             self.left.append((what, place))
             raise LeftTrace(f"{what} at {place}")
-        self.tells += [place] * (what == TEXT)
+        if what == TEXT:
+            self.tells.append(here())
 
     def truth(self, secret: Any) -> bool:
         """Return the truth value of a secret: an exit, unless it is a guard's; one that was changed stays so."""
@@ -284,6 +285,14 @@ def may_be_caught() -> bool:
     return False
 
 
+def may_stop(what: str, *, is_noted: bool = True) -> None:
+    """Note that ``what`` may end a call with an error, where ``is_noted``; if that may be caught, the proof ends."""
+    if may_be_caught():
+        now().leave(f"{what}, whose failure the protocol catches,")
+    if is_noted:
+        now().stops[here()] = None
+
+
 def is_raise(place: Place) -> bool:
     """Say whether a line is one of a ``raise``, or of an ``assert``."""
     return any(
@@ -390,8 +399,7 @@ def writes_text(frame: Any) -> bool:
     if by is print:
         return id(sys.stdout) in now().outlets
     logger = logging.root if by is logging else by if isinstance(by, logging.Logger) else None
-    handlers = list[Any]()
-    above = logger
+    handlers, above = list[Any](), logger
     while above is not None:
         handlers += above.handlers
         above = above.parent if above.propagate else None
@@ -401,12 +409,8 @@ def writes_text(frame: Any) -> bool:
 @lru_cache(maxsize=4096)
 def _written_by(text: tuple[str, ...], line: int) -> Any:
     """Return what logs in the one statement of a line, or prints; None where it may do more."""
-    several = [node for node in _nodes(text) if isinstance(node, ast.stmt) and node.lineno <= line]
-    at = [
-        node
-        for node in several
-        if line <= (node.end_lineno or 0) and (node.lineno == line or not hasattr(node, "body"))
-    ]
+    several = [x for x in _nodes(text) if isinstance(x, ast.stmt) and x.lineno <= line <= (x.end_lineno or 0)]
+    at = [node for node in several if node.lineno == line or not hasattr(node, "body")]
     call = at[0].value if len(at) == 1 and isinstance(at[0], ast.Expr) else None
     if not isinstance(call, ast.Call) or not all(isinstance(each.value, ast.Constant) for each in call.keywords):
         return None

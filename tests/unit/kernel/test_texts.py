@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from secmix.kernel.coins import ITSELF, Public
-from secmix.kernel.state import Trace, following
+from secmix.kernel.state import Trace, following, outlets_of_now
 
 LOG = logging.getLogger("averagings")
 NAMES = {"averaging 3": "the third", "3": "the third"}
@@ -104,7 +104,7 @@ def handled(t: Any) -> None:
 
 def uses(function: Any) -> bool:
     """Say whether a function uses the iteration by value."""
-    with following(Trace()) as trace:
+    with following(Trace(outlets=outlets_of_now())) as trace:
         function(Public(3, "the iteration", of=ITSELF))
     return bool(trace.by_value)
 
