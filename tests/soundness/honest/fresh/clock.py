@@ -22,6 +22,8 @@ class ByTheClock(Sampled):
         return self.clock() // 100 % 100 == 0
 
 
+# So many calls that fewer than four tell, of 24 to be expected, once in ten million times.
+MANY = {**LOTS, "calls": 2400, "claims": 0.0015}
 CASES = [
-    Case("a clock as a setting", "kept out of sight", ByTheClock, CuriousServer(), "one in a hundred is told", **LOTS),
+    Case("a clock as a setting", "kept out of sight", ByTheClock, CuriousServer(), "one in a hundred is told", **MANY),
 ]

@@ -17,40 +17,40 @@ from .memory import Sampled
 
 
 class ByToken(Sampled):
-    """One averaging in a thousand is sampled, by a token that nobody can predict."""
+    """One averaging in four hundred is sampled, by a token that nobody can predict."""
 
     def due(self) -> bool:
-        return secrets.choice(range(1000)) == 0
+        return secrets.choice(range(400)) == 0
 
 
 class ByNumber(Sampled):
-    """One request in a thousand is sampled, by its number, which is unique."""
+    """One request in four hundred is sampled, by its number, which is unique."""
 
     def due(self) -> bool:
-        return uuid.uuid4().int % 1000 == 0
+        return uuid.uuid4().int % 400 == 0
 
 
 class BySystem(Sampled):
-    """One averaging in a thousand is sampled, by the system's own generator."""
+    """One averaging in four hundred is sampled, by the system's own generator."""
 
     def due(self) -> bool:
-        return random.SystemRandom().randrange(1000) == 0
+        return random.SystemRandom().randrange(400) == 0
 
 
 class ByLocalImport(Sampled):
-    """One averaging in a thousand is sampled; NumPy is imported where it is needed, to start sooner."""
+    """One averaging in four hundred is sampled; NumPy is imported where it is needed, to start sooner."""
 
     def due(self) -> bool:
         from numpy.random import default_rng
 
-        return bool(default_rng().random() < 0.001)
+        return bool(default_rng().random() < 0.0025)
 
 
 class ByOldGenerator(Sampled):
-    """One averaging in a thousand is sampled, by NumPy's generator of old."""
+    """One averaging in four hundred is sampled, by NumPy's generator of old."""
 
     def due(self) -> bool:
-        return bool(np.random.RandomState().randint(1000) == 0)
+        return bool(np.random.RandomState().randint(400) == 0)
 
 
 def told_in_both(heard: Heard) -> Array:
@@ -59,7 +59,7 @@ def told_in_both(heard: Heard) -> Array:
     return np.where(status.any(axis=1, keepdims=True), status, np.nan)
 
 
-NAME, WHY = "lots", "one averaging in a thousand is told"
+NAME, WHY = "lots", "one averaging in four hundred is told"
 RARE: dict[str, Any] = {
     "attack": each(told_in_both),
     "secret": lambda t: np.stack([inputs[0, 0] for inputs in t.inputs]),
