@@ -71,23 +71,24 @@ def prove(
     reuses = getattr(protocol, "reuses_masks", False)
     run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
     ways = [few[:calls], few[calls:]] if iterations else [[each] for each in few[1:]]
-    traces = [run(ways[0], masks_seed=0)]
+    aside = functools.partial(run, looks=bool(iterations))  # of single calls nobody asks what they leave
+    traces = [aside(ways[0], masks_seed=0)]
     once = traces[0].trace.shared  # however many entries there are
     terms = once + (traces[0].trace.terms - once) * inputs[0].shape[2] // few[1].shape[2]
     if terms > MOST_TERMS:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((traces[0],), (), reason, (), ())
-    traces.append(run(ways[1], masks_seed=1))
+    traces.append(aside(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *few[1:]] if long else inputs[:calls]
     fit = run(inputs)
     if not fit.error and fit.varying and not iterations:
-        run = functools.partial(run, varying=fit.varying)
+        run = aside = functools.partial(run, varying=fit.varying)
         fit = run(inputs)
         traces = [run(way, masks_seed=k) for k, way in enumerate(ways)]
     if fit.error:
         return Proof((fit,), (), fit.error, (), ())
-    alone = [fit, *traces, run([np.repeat(each, 2, axis=0) for each in few[: len(ways[0])]])]
+    alone = [fit, *traces, aside([np.repeat(each, 2, axis=0) for each in few[: len(ways[0])]])]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return prove(protocol, network, given, seed=seed, in_other_calls=in_other_calls, in_full=True)

@@ -255,13 +255,14 @@ def follow(
     flip: tuple[Place, int] | None = None,
     script: tuple[int, ...] = (),
     varying: frozenset[str] = frozenset(),
+    looks: bool = True,
 ) -> Fit:
     """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel.
 
     With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``iterations``
     says which the calls are; where it is empty each may be any. ``flip`` is a guard to be taken the other way, from
     some call on, ``script`` says how the first turns of public numbers come out, and ``varying`` which numbers that are
-    kept from call to call may be any.
+    kept from call to call may be any. Unless it ``looks``, a fit does not say what is kept, which takes long.
     """
     # What other traces add up is foreseen from one with masks that are handed over.
     most = INF if masks_seed is None else MOST_TERMS * len(inputs)
@@ -270,6 +271,8 @@ def follow(
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
 
     def look(varying: frozenset[str] | None) -> None:
+        if not looks:
+            return
         if varying is not None or len(fit.counts) < trace.call + 2 or KEPT in fit.counts[-1].values():
             digest, numbers = kept(protocol, network, channel.__dict__, modules, varying)
         if varying is not None:
