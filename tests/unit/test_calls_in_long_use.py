@@ -15,7 +15,7 @@ from secmix._base.checks import Array
 from secmix.adversaries import Adversary, Eavesdropper, HonestButCurious
 from secmix.auditing.counterexamples.calls.long_use import in_long_use
 from secmix.auditing.counterexamples.calls.matches import confirmed_calls
-from secmix.auditing.counterexamples.calls.patterns import Run
+from secmix.auditing.counterexamples.calls.patterns import PATTERNS, LongUse, Pattern, Run
 from secmix.auditing.counterexamples.instance import ProtocolInstance
 from secmix.auditing.report import Finding
 from secmix.network import Network
@@ -189,3 +189,32 @@ def test_calls_count_that_both_instances_show() -> None:
     assert confirmed_calls(fits, dict.fromkeys((15, 25, 35), (2.0, 1.0)), [runs, runs]) == ([15, 25, 35], True)
     assert confirmed_calls(fits, dict.fromkeys((11, 25, 31), (2.0, 1.0)), [runs, runs]) == ([], False)
     assert confirmed_calls(fits, dict.fromkeys(fits, (3.0, 1.0)), [runs, runs]) == ([], False)
+
+
+@pytest.mark.parametrize("protocol", [Words(), Pairwise()])
+def test_a_second_instance_is_not_made_where_it_could_confirm_nothing(
+    protocol: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def runs(use: LongUse, pattern: Pattern, copy: int) -> list[Run]:
+        made.append(copy)
+        return kept(use, pattern, copy)
+
+    kept = LongUse.runs
+    monkeypatch.setattr(LongUse, "runs", runs)
+    assert found(protocol) == {}
+    assert made == [1] * len(PATTERNS)
+
+
+class Twice(Pairwise):
+    """Each pair of entries has one mask."""
+
+    def used(self, r: Array, s: Array) -> Array:
+        return np.repeat(r[..., ::2], 2, axis=-1)
+
+
+def test_combinations_are_confirmed_by_a_second_instance() -> None:
+    [*notes] = [each.notes[0] for each in found(Twice()).values()]
+    assert len(notes) == 5
+    assert all("masks cancel in a combination of messages" in note for note in notes)

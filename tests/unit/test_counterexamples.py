@@ -71,6 +71,21 @@ def test_what_needs_other_decoders_is_told_in_a_hundred_runs_too() -> None:
     assert not [each for each in found.notes if each.startswith("not measured")]
 
 
+def test_what_is_estimated_is_measured_again_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    monkeypatch.setattr(evidence, "in_long_use", lambda reading: looked.append(reading) or [])
+
+    def after(self: Any, channel: Any, s: Any, r: Any, network: Any, rng: Any) -> None:
+        channel.send(8, 0, -1, "digest", np.rint(4.0 * s[0]))
+
+    protocol = with_steps(Pairwise, 1e3, after=after)
+    report = secmix.audit(SCENARIO, protocols={"it": protocol}, adversaries={"who": SERVER})
+    assert report.verdict == "violated"
+    notes = [note for finding in report.findings for note in finding.notes]
+    assert any(note.startswith("measured again on 100 fresh runs") for note in notes)
+    assert len(looked) == 1
+
+
 @pytest.mark.parametrize("adversary", [SERVER, NEIGHBOUR, OUTSIDER], ids=["server", "neighbour", "outsider"])
 def test_what_one_adversary_decodes_every_one_does_that_reads_it(adversary: Any) -> None:
     found = cell(sends(first_bare), adversary)

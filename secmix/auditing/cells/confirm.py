@@ -78,7 +78,8 @@ def _measured_again(
     level = share / len(doubtful)
 
     def measured() -> list[Finding]:
-        fresh = replace(again(case, sorted({finding.node for _, finding in doubtful})), level=level / _groups(case))
+        nodes = sorted({finding.node for _, finding in doubtful})
+        fresh = replace(again(case, nodes), level=level / _groups(case), confirms=True)
         evidences = {evidence.name: evidence for evidence, _ in doubtful}
         in_groups = fresh.observation.in_groups
         gathered = (gather_in_groups(e, fresh) if in_groups else e.gather(fresh) for e in evidences.values())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from secmix._base.checks import Array
 from secmix.auditing.counterexamples.affine import DirectDecoding, decode_directly, marks, readings
@@ -19,6 +20,7 @@ from secmix.estimators.exact.structure import KNOWN
 from secmix.kernel import KnownSums
 
 _FEW, _RUNS = 16, 60  # runs of the first test, and of the one that shows a violation
+Halves = tuple[list[InstanceCall], list[InstanceCall]]
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,24 @@ class DirectReading:
         """The nodes that are not corrupt."""
         return [node for node in range(self.case.setup.network.n) if node not in self.case.setup.corrupt]
 
+    def ordinary_calls(self) -> Iterator[tuple[int, Halves]]:
+        """Yield calls of one run at a time and then batches, by iteration; they are made once, and when asked for."""
+        yield from self._single_calls.items()
+        yield from self._batches.items()
+
+    @cached_property
+    def _single_calls(self) -> dict[int, Halves]:
+        return self.instance.single_calls(self.inputs)
+
+    @cached_property
+    def _batches(self) -> dict[int, Halves]:
+        return self.instance.batches(self.inputs)
+
     def as_audited(self) -> list[Finding]:
         """Find what ordinary calls reveal, of one run at a time or in batches."""
-        for way in (self.instance.single_calls, self.instance.batches):
-            for halves in way(self.inputs).values():
-                if decoded := self._decoded(halves, self.nodes):
-                    return self._findings(decoded)
+        for _, halves in self.ordinary_calls():
+            if decoded := self._decoded(halves, self.nodes):
+                return self._findings(decoded)
         return []
 
     def in_other_iterations(self) -> list[Finding]:
@@ -97,14 +111,10 @@ class DirectReading:
         calls = [self.instance.single_calls({iteration: variant})[iteration] for variant in variants]
         return marks(node, *(list(readings([*first, *second], ())) for first, second in calls))
 
-    def _halves(
-        self, special: Special, iteration: int, inputs: Array, nodes: Sequence[int]
-    ) -> tuple[list[InstanceCall], list[InstanceCall]]:
+    def _halves(self, special: Special, iteration: int, inputs: Array, nodes: Sequence[int]) -> Halves:
         return self.instance.single_calls({iteration: special.of(inputs, nodes)})[iteration]
 
-    def _decoded(
-        self, halves: tuple[list[InstanceCall], list[InstanceCall]], nodes: Sequence[int]
-    ) -> dict[int, DirectDecoding]:
+    def _decoded(self, halves: Halves, nodes: Sequence[int]) -> dict[int, DirectDecoding]:
         train, test = halves
         calls = [*train, *test]
         if not calls:

@@ -64,7 +64,7 @@ class ProtocolInstance:
         return self._halves(inputs, [slice(0, runs // 2)], [slice(runs // 2, runs)])
 
     def zeros(self, iteration: int, n: int, m: int) -> dict[Place, NDArray[Any]]:
-        """Collect what is read in calls on zeros: a row for each call with such a message."""
+        """Collect what is read in calls on zeros: a row for each call with such a message, where it has any masks."""
         protocol, read = deep_copy(self.protocol), dict[Place, list[NDArray[Any]]]()
         corrupt, messages = self.adversary.corrupt_nodes(self.network), 0
         for place, runs in enumerate([_ZEROS, *[1] * _ZEROS]):
@@ -73,7 +73,8 @@ class ProtocolInstance:
                 if row.shape == (runs, m) and row.dtype == np.float64:
                     read.setdefault(where, []).append(row)
             messages += call.messages
-            if messages > _MESSAGES:
+            unmasked = place == 1 and not any(np.ptp(np.concatenate(rows), axis=0).any() for rows in read.values())
+            if unmasked or messages > _MESSAGES:
                 break
         return {where: np.concatenate(rows) for where, rows in read.items()}
 

@@ -44,6 +44,7 @@ class CellContext:
     decided: set[int] = field(default_factory=set)
     built: Any = None  # the protocol as it was before any run; if None, as it is after them
     level: float = 0.05  # probability with which a lower confidence bound may exceed the truth
+    confirms: bool = False  # whether it measures again, on fresh runs, what was estimated
     deadline: float = math.inf  # time (as of ``time.time``) after which nothing new starts
     # what could not be measured and why; the value says whether that prevents a clearance of nodes
     unmeasured: dict[str, bool] = field(default_factory=dict)

@@ -32,12 +32,22 @@ class Combination:
     runs: int  # number of runs that confirmed it: all of them
 
 
+def is_solved(runs: Sequence[Run], nodes: Sequence[int]) -> bool:
+    """Check whether some combination of a node's entries is solved for: if not, a second instance shows none either."""
+    shared = _shared(runs)
+    if not shared or not _suffice(runs, shared):
+        return False
+    table, inputs = _numbers(runs, shared), np.stack([run.inputs for run in runs])
+    table = np.column_stack([np.ones(len(table)), table / np.maximum(np.abs(table).max(axis=0), 1e-300)])
+    return any(len(_solved(table, inputs[:, node])[0]) for node in nodes)
+
+
 def combinations(
     first: Sequence[Run], second: Sequence[Run], nodes: Sequence[int], honest: Sequence[int]
 ) -> list[Combination]:
     """Find, for each node, one combination that is solved for in all runs of ``second``."""
     shared = _shared([*first, *second])
-    if not shared or min(len(first), len(second)) < _MORE * sum(len(first[0].rows[place]) for place in shared):
+    if not shared or not all(_suffice(runs, shared) for runs in (first, second)):
         return []
     tables = [_numbers(runs, shared) for runs in (first, second)]
     inputs = [np.stack([run.inputs for run in runs]) for runs in (first, second)]
@@ -68,6 +78,10 @@ def _shared(runs: Sequence[Run]) -> list[Place]:
         if row.dtype.kind == "f" and all(place in run.rows and run.rows[place].shape == row.shape for run in runs)
     ]
     return shared if sum(len(runs[0].rows[place]) for place in shared) <= _MOST else []
+
+
+def _suffice(runs: Sequence[Run], shared: Sequence[Place]) -> bool:
+    return len(runs) >= _MORE * sum(len(runs[0].rows[place]) for place in shared)
 
 
 def _numbers(runs: Sequence[Run], shared: Sequence[Place]) -> Array:

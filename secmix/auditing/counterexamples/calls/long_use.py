@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from secmix.auditing.counterexamples.calls.combinations import Combination, combinations
+from secmix.auditing.counterexamples.calls.combinations import Combination, combinations, is_solved
 from secmix.auditing.counterexamples.calls.matches import FIRST, Fits, Match, confirmed_calls, matches
 from secmix.auditing.counterexamples.calls.patterns import PATTERNS, LongUse, Pattern, Run
 from secmix.auditing.counterexamples.direct_reading import DirectReading
@@ -53,16 +53,15 @@ def in_long_use(reading: DirectReading) -> list[Finding]:
     for pattern in PATTERNS:
         runs = use.runs(pattern, 1)
         first = matches(runs, reading.nodes, reading.honest, reading.steps)
-        if not first and pattern is not PATTERNS[0]:
+        solved = pattern is PATTERNS[0] and is_solved(runs, reading.nodes)
+        if not first and not solved:
             continue  # a second instance could only confirm the first
         instances = [runs, use.runs(pattern, 2)]
         matched = _shown(reading, pattern, first, instances)
         if matched:
             return [_finding(reading, use, pattern, shown) for shown in matched.values()]
-        if pattern is PATTERNS[0]:
-            known = combinations(instances[0], instances[1], reading.nodes, reading.honest)
-            if known:
-                return [_of_combination(reading, use, combination) for combination in known]
+        if solved and (known := combinations(*instances, reading.nodes, reading.honest)):
+            return [_of_combination(reading, use, combination) for combination in known]
     return []
 
 
