@@ -126,7 +126,8 @@ def write(
 ) -> list[Path]:
     """Write the report into ``folder``, one file a format; "release" makes two, a page and its JSON.
 
-    Everything is rendered before anything is written, and each file takes its name only when it is
+    Files of other formats that an earlier report left in the folder are written anew, so that none of them speaks of
+    another audit. Everything is rendered before anything is written, and each file takes its name only when it is
     complete, so that an interrupted or failed call never leaves half a report.
 
     Parameters
@@ -139,7 +140,7 @@ def write(
     Returns
     -------
     list of Path
-        The files, in the order of ``formats``.
+        The files, in the order of ``formats``; then those that were written anew.
 
     Raises
     ------
@@ -151,9 +152,10 @@ def write(
     for name in formats:
         if name not in FORMATS:
             raise SecmixError(f"unknown report format {name!r}; {nearest(name, FORMATS)}")
-    wanted = [FORMATS[name] for name in _expanded(formats)]
-    contents = [(file, make(report).encode("utf-8", "replace")) for file, make in wanted]
     folder = Path(folder)
+    earlier = [name for name, (file, _) in FORMATS.items() if os.path.exists(folder / file)]
+    wanted = [FORMATS[name] for name in _expanded([*formats, *earlier])]
+    contents = [(file, make(report).encode("utf-8", "replace")) for file, make in wanted]
     waiting: list[tuple[Path, Path]] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

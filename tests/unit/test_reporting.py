@@ -247,6 +247,15 @@ def test_only_the_files_asked_for(report: Report, tmp_path: Path) -> None:
     assert sorted(folder.iterdir()) == sorted(paths)
 
 
+def test_no_file_of_an_earlier_report_is_left(report: Report, tmp_path: Path) -> None:
+    other = report.model_copy(update={"title": "Another audit"})
+    write(other, tmp_path, ALL)
+    written = write(report, tmp_path, ["md"])
+    assert written[0] == tmp_path / "report.md"
+    assert sorted(written) == sorted(tmp_path.iterdir())
+    assert not [path.name for path in written if "Another audit" in path.read_text("utf-8")]
+
+
 def test_a_folder_that_cannot_be_written_to(report: Report, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("kept")
