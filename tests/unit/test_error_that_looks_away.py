@@ -49,8 +49,8 @@ class NoError(Mean):
         return 0.0
 
 
-def verdict_on(protocol):
-    report = secmix.audit(
+def report_on(protocol):
+    return secmix.audit(
         {
             "network": {"kind": "complete", "nodes": 5},
             "runs": 100,
@@ -60,11 +60,10 @@ def verdict_on(protocol):
         protocols={"it": protocol},
         adversaries={"colluder": Colluders([4], attack=LOUD, eavesdrops=False)},
     )
-    return report.verdict
 
 
 def test_a_bound_of_a_strangers_clears_nobody():
-    assert verdict_on(Middle()) == "inconclusive"
+    assert report_on(Middle()).verdict == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -73,4 +72,17 @@ def test_a_bound_of_a_strangers_clears_nobody():
 )
 def test_an_error_that_looks_away_proves_nothing(protocol, verdict, monkeypatch):
     monkeypatch.setattr(collaborations, "proven_protocol", lambda given: True)  # as if there were a theorem of it
-    assert verdict_on(protocol) == verdict
+    assert report_on(protocol).verdict == verdict
+
+
+class ErrorOfEachNode(Mean):
+    """The largest over entries, and not over nodes."""
+
+    def error(self, results, reference):
+        return np.abs(results - reference).max(axis=2)
+
+
+def test_an_error_of_another_shape_is_named():
+    report = report_on(ErrorOfEachNode())
+    assert report.verdict == "inconclusive"
+    assert "returned shape (8, 5), expected (8,): return one number for each run" in report.cells[0].sentence

@@ -39,7 +39,7 @@ def errors_of_collaborations(cell: Scenario, setup: CollaborationSetup) -> Error
     channel = Channel()
     honest = _run(cell, setup, first, channel)
     others = _run(cell, setup, second, Channel(record=False))
-    typical = float(np.median(setup.protocol.error(others, honest)))
+    typical = float(np.median(_error_of_each_run(setup, others, honest)))
     assert adversary.against is not None
     attacks = adversary.against(block.kind for block in channel.transcript)
     largest = max(float(np.abs(ends).max(initial=0.0)) for ends in (honest, others))
@@ -107,6 +107,17 @@ def _run(cell: Scenario, setup: CollaborationSetup, rows_by_node: list[Array], c
     return np.asarray(results, dtype=np.float64)
 
 
+def _error_of_each_run(setup: CollaborationSetup, results: Array, reference: Array) -> Array:
+    """Measure the error of each run by the protocol's own measure, after checking its shape."""
+    errors = np.asarray(setup.protocol.error(results, reference), dtype=np.float64)
+    if errors.shape != results.shape[:1]:
+        raise SecmixError(
+            f"error(results, reference) of the protocol returned shape {errors.shape}, expected {results.shape[:1]}: "
+            "return one number for each run, over all nodes and entries"
+        )
+    return errors
+
+
 def _errors(
     cell: Scenario,
     setup: CollaborationSetup,
@@ -132,7 +143,7 @@ def _errors(
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             results = _run(cell, setup, rows_by_node, channel)
-            errors = setup.protocol.error(results[:, loyal], reference[:runs, loyal])
+            errors = _error_of_each_run(setup, results[:, loyal], reference[:runs, loyal])
     except ScenarioError:  # the fault is in the attack itself
         raise
     except (SecmixError, FloatingPointError):
