@@ -82,6 +82,11 @@ class Colluders:
         """
         sent, attacks = sorted(set(kinds)), self.attacks
         able = {name: attack for name, attack in attacks.items() if attack.speaks(sent)}
+        if not able and self.attack == "all":
+            raise SecmixError(
+                f"no installed attack forges a message of the protocol, which sends {sent}; give one of your own, "
+                "attack=Attack(kinds, forge), with some of these as its kinds"
+            )
         if not able:
             raise SecmixError(
                 f"the attack '{', '.join(attacks)}' forges {sorted({k for a in attacks.values() for k in a.kinds})}, "

@@ -56,6 +56,11 @@ def test_colluders_that_make_no_sense(bad):
         Colluders(**{"corrupt": [1], **bad})
 
 
+def test_messages_that_no_installed_attack_forges_are_named():
+    with pytest.raises(SecmixError, match=r"no installed attack .* sends \['model', 'statistics'\]; .*Attack\(kinds"):
+        Colluders([1]).against(["statistics", "model"])
+
+
 def test_colluders_see_what_honest_but_curious_nodes_see():
     _, transcript = PDMM().average(np.ones((1, 7, 2)), NETWORK, rng())
     seen = Colluders(corrupt=[2, 3]).observe(transcript, NETWORK)
