@@ -437,6 +437,19 @@ def test_terminal_reminds_that_a_proof_has_assumptions() -> None:
     assert "under assumptions" in terminal(hostile_report(cells=[hostile_cell("p", "a", "holds")], verdict="holds"), 80)
 
 
+def test_terminal_says_which_combination_a_change_is_for() -> None:
+    cells = [
+        hostile_cell(protocol, "eve", "violated", advice=advice)
+        for protocol, advice in (("p", ["Encrypt.", "Stop."]), ("q", ["Encrypt."]), ("r", []))
+    ]
+    several = terminal(hostile_report(cells=cells, verdict="violated"), 200)
+    assert "p against eve and 1 more: Encrypt." in several
+    assert "p against eve: Stop." in several
+    alone = terminal(hostile_report(cells=cells[:1], verdict="violated"), 200)
+    assert "  Stop." in alone
+    assert "eve: Stop." not in alone
+
+
 # --- comparing ---------------------------------------------------------------------------------------------
 
 

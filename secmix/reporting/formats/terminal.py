@@ -46,7 +46,7 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
     _print_matrix(safe, console)
     _print_trades(safe, console)
     _print_faults(safe, console)
-    advice = list(dict.fromkeys(item for cell in safe.cells if cell.verdict in FAULTS for item in cell.advice))
+    advice = _advice(safe)
     if advice:
         console.print(Text("What to change", style="bold"))
         for item in advice[:5]:
@@ -60,6 +60,21 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
     for file in files:
         # Never cropped, so that the path can be copied.
         console.print(Text(words.clean(str(file))), soft_wrap=True, highlight=False)
+
+
+def _advice(report: Report) -> list[str]:
+    """List what to change, each once, after the combinations that it is for where the report has several."""
+    combinations: dict[str, list[str]] = {}
+    for cell in report.cells:
+        if cell.verdict in FAULTS:
+            for item in cell.advice:
+                combinations.setdefault(item, []).append(f"{cell.protocol} against {cell.adversary}")
+    if len(report.cells) == 1:
+        return list(combinations)
+    return [
+        f"{first}{f' and {len(others)} more' if others else ''}: {item}"
+        for item, (first, *others) in combinations.items()
+    ]
 
 
 def verdict_text(verdict: Verdict | Conclusion, console: Console, headline: str = "") -> Text:
