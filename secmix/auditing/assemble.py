@@ -115,8 +115,9 @@ def _sentence(verdict: Conclusion, cells: Sequence[Cell], question: str) -> str:
     total = f"{len(cells)} combination{'s' * (len(cells) != 1)} of protocol and adversary"
     if verdict == "violated":
         bad = [c for c in cells if c.verdict == "violated"]
-        named = "; ".join(f"{c.protocol} against {c.adversary}" for c in bad[:4])
-        more = f" and {len(bad) - 4} more" if len(bad) > 4 else ""
+        listed = bad if len(bad) <= 5 else bad[:4]  # one more is named as well
+        named = "; ".join(f"{c.protocol} against {c.adversary}" for c in listed)
+        more = f" and {len(bad) - 4} more" if len(bad) > 5 else ""
         text = f"The {question} is violated in {len(bad)} of {total}: {named}{more}"
         return (
             f"{text}. Of the rest, {count('inconclusive')} could not be decided."

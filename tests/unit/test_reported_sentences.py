@@ -6,8 +6,10 @@ from datetime import date
 from typing import Any
 
 import pytest
+from handmade_reports import hostile_cell
 
 import secmix
+from secmix.auditing.assemble import _sentence
 from secmix.auditing.baseline import counted
 from secmix.auditing.counterexamples.decode import Decoded
 from secmix.auditing.counterexamples.evidence import _finding
@@ -38,6 +40,12 @@ def test_a_network_that_changed_is_a_change() -> None:
     assert change.after == "4 nodes, 6 lines, only here 0–2, 1–3"
     assert direction(compare(cycle, whole)) == "unclear"
     assert compare(cycle, cycle) == []
+
+
+def test_one_more_violation_is_named_and_two_are_counted() -> None:
+    cells = [hostile_cell(f"p{k}", "a", "violated") for k in range(6)]
+    assert _sentence("violated", cells[:5], "policy").endswith("; p3 against a; p4 against a.")
+    assert _sentence("violated", cells, "policy").endswith("; p3 against a and 2 more.")
 
 
 def test_a_limit_above_the_number_of_nodes_is_refused() -> None:

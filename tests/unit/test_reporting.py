@@ -450,6 +450,10 @@ def test_terminal_says_which_combination_a_change_is_for() -> None:
     assert "eve: Stop." not in alone
 
 
+def test_terminal_says_what_the_number_of_a_node_is() -> None:
+    assert "revealed (leakage 1): " in terminal(hostile_report(), 200)
+
+
 # --- comparing ---------------------------------------------------------------------------------------------
 
 

@@ -219,4 +219,4 @@ def _leakage(nodes: Sequence[NodeSummary]) -> str:
     if not leaks:
         return ""
     low, high = words.share(min(leaks)), words.share(max(leaks))
-    return f" ({low})" if low == high else f" ({low} to {high})"
+    return f" (leakage {low})" if low == high else f" (leakage {low} to {high})"
