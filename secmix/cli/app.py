@@ -46,6 +46,9 @@ def _catalogue(incomplete: str) -> list[str]:
 _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error")]
+AllowCode = Annotated[
+    bool, typer.Option("--allow-code", help="Run code that the scenario names as package.module:name")
+]
 
 
 @app.command()
@@ -77,9 +80,7 @@ def audit(
     time_limit: Annotated[float | None, typer.Option(help="Seconds after which what runs is ended")] = None,
     show_private: Annotated[bool, typer.Option("--show-private", help="Draw recovered rows of private data")] = False,
     accepted: Annotated[Path | None, typer.Option(help="TOML file of findings that are accepted for a time")] = None,
-    allow_code: Annotated[
-        bool, typer.Option("--allow-code", help="Run code that the scenario names as package.module:name")
-    ] = False,
+    allow_code: AllowCode = False,
     claim: Annotated[
         Path | None,
         typer.Option(help="With --recorded: TOML file with \\[claim] and \\[noise], for an account of epsilon"),
@@ -164,9 +165,11 @@ def exposure(
     recover: Annotated[bool, typer.Option(help="At level rows: solve the sums for the rows behind them")] = True,
     repair: Annotated[bool, typer.Option("--repair", help="Propose the cheapest changes that meet the policy")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables")] = False,
+    allow_code: AllowCode = False,
+    debug: Debug = False,
 ) -> None:
     """Search for the smallest coalitions that learn a node's data, and prove that no smaller one does."""
-    with _errors_shown():
+    with _errors_shown(debug):
         from rich.console import Console
 
         from secmix.auditing.decide import worst
@@ -178,7 +181,8 @@ def exposure(
         with console.progress() as notify:
             judged = exposures(
                 scenario, level, colluders, taps, whose, prices,
-                min_colluders=min_colluders, cell=cell, recover=recover, repair=repair, progress=notify,
+                min_colluders=min_colluders, cell=cell, recover=recover, repair=repair,
+                allow_code=allow_code, progress=notify,
             )  # fmt: skip
         if json:
             import json as plain
@@ -287,9 +291,7 @@ def validate(
     ] = None,
     recorded: Annotated[Path | None, typer.Option(help="In place of a scenario: folder of a recorded run")] = None,
     format: Annotated[str, typer.Option(help="text or json")] = "text",
-    allow_code: Annotated[
-        bool, typer.Option("--allow-code", help="Run code that the scenario names as package.module:name")
-    ] = False,
+    allow_code: AllowCode = False,
     debug: Debug = False,
 ) -> None:
     """Say all that is wrong with a scenario or a recording, with key and line, without auditing it.

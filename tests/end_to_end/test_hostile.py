@@ -96,6 +96,18 @@ def test_code_that_a_scenario_names_is_not_loaded_without_leave(which: str, monk
         secmix.audit("mine.toml")
 
 
+@pytest.mark.parametrize("which", CODE)
+def test_exposure_loads_no_code_without_leave(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("marks.py").write_text(MARK)
+    monkeypatch.syspath_prepend(os.getcwd())
+    monkeypatch.delitem(sys.modules, "marks", raising=False)
+    Path("mine.toml").write_text(with_code(which), encoding="utf-8")
+    assert "--allow-code" in line(call("exposure", "mine.toml"))
+    with pytest.raises(SecmixError, match="allow_code=True"):
+        secmix.exposure("mine.toml", cell=2 if which == "swept" else None)
+    assert not Path("ran").exists()
+
+
 @pytest.mark.parametrize("which", ["protocol", "adversary", "data"])
 def test_what_lacks_the_interface_is_not_called_even_with_leave(which: str) -> None:
     assert "'os:system' is no" in line(audit(with_code(which), "--allow-code"))

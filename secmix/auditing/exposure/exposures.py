@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from secmix._base import naming as node_names
 from secmix._base.checks import Progress, positive
+from secmix._base.plugins import code_allowed
 from secmix.auditing.cell_parts import Verdict
 from secmix.auditing.exposure import policy
 from secmix.auditing.exposure.cell_exposure import Level, exposure_of
@@ -35,6 +36,7 @@ def exposure(
     protocol: Any = None,
     cell: int | None = None,
     recover: bool = True,
+    allow_code: bool = False,
     progress: Progress | None = None,
 ) -> Exposure:
     """Find for every node the smallest coalition that exposes it, and prove that none is smaller.
@@ -63,6 +65,8 @@ def exposure(
     recover : bool
         At level "rows", whether to solve known sums for the rows behind them, which takes seconds to minutes a group;
         else what is known is said to be *counted* alone.
+    allow_code : bool
+        Load what the scenario names as ``package.module:name``, which runs code of whoever wrote it.
     progress : callable (done, total, what), optional
 
     Returns
@@ -84,10 +88,11 @@ def exposure(
     (2.0, [1, 4], 'found')
     """
     only = _chosen(scenario, cell, several=protocol is not None)
-    parts = build_setup(only, None if protocol is None else {("protocol", only.protocol.name): protocol})
-    whose = _owners(owners, parts.network.n)
-    whom: dict[str, Any] = {"colluders": colluders, "taps": taps, "owners": whose, "costs": costs}
-    return _searched(only, parts, level, **whom, recover=recover, progress=progress)
+    with code_allowed(allow_code):
+        parts = build_setup(only, None if protocol is None else {("protocol", only.protocol.name): protocol})
+        whose = _owners(owners, parts.network.n)
+        whom: dict[str, Any] = {"colluders": colluders, "taps": taps, "owners": whose, "costs": costs}
+        return _searched(only, parts, level, **whom, recover=recover, progress=progress)
 
 
 def _searched(cell: Scenario, parts: SumSetup | CollaborationSetup, level: str, **asked: Any) -> Exposure:
@@ -129,26 +134,28 @@ def exposures(
     cell: int | None = None,
     recover: bool = True,
     repair: bool = False,
+    allow_code: bool = False,
     progress: Progress | None = None,
 ) -> list[Judged]:
     """Return ``exposure`` of every protocol that a scenario sweeps, judged by ``min_colluders`` of its policy."""
-    chosen = settings(scenario) if cell is None else {cell: _chosen(scenario, cell)}
     judged = []
-    for only in chosen.values():
-        need = min_colluders or only.policy.min_colluders
-        parts = build_setup(only)
-        whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
-        whom: dict[str, Any] = {"owners": whose, "costs": costs, "progress": progress}
-        limit = max(colluders, need or 0)
-        exposure = _searched(only, parts, level, colluders=limit, taps=taps, recover=recover, **whom)
-        verdict, why = _judged(exposure, need, costs=costs is not None)
-        repairs: tuple[Repair, ...] = ()
-        unaudited: list[str] = []
-        if repair and need is not None and verdict == "violated":
-            repairs = proposals(only, parts, need, [exposure], **whom, unaudited=unaudited)
-        unrepaired = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
-        why = node_names.named(why, parts.names)
-        judged.append(Judged(only.protocol.title, exposure, verdict, why, repairs, parts.names, unrepaired))
+    with code_allowed(allow_code):
+        chosen = settings(scenario) if cell is None else {cell: _chosen(scenario, cell)}
+        for only in chosen.values():
+            need = min_colluders or only.policy.min_colluders
+            parts = build_setup(only)
+            whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
+            whom: dict[str, Any] = {"owners": whose, "costs": costs, "progress": progress}
+            limit = max(colluders, need or 0)
+            exposure = _searched(only, parts, level, colluders=limit, taps=taps, recover=recover, **whom)
+            verdict, why = _judged(exposure, need, costs=costs is not None)
+            repairs: tuple[Repair, ...] = ()
+            unaudited: list[str] = []
+            if repair and need is not None and verdict == "violated":
+                repairs = proposals(only, parts, need, [exposure], **whom, unaudited=unaudited)
+            unrepaired = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
+            why = node_names.named(why, parts.names)
+            judged.append(Judged(only.protocol.title, exposure, verdict, why, repairs, parts.names, unrepaired))
     return judged
 
 
