@@ -6,12 +6,15 @@ import io
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
+import secmix
 from secmix.auditing.exposure import cell_exposure, repair
 from secmix.auditing.exposure.exposures import Judged, exposures
 from secmix.errors import SecmixError
+from secmix.protocols import SecureSum
 from secmix.reporting.formats import exposure_tables
 
 # A node of one neighbour beside a complete network.
@@ -93,3 +96,22 @@ def test_on_a_large_network_lines_are_found_by_a_heuristic_that_says_so(monkeypa
     assert (mended.before, mended.after) == (2.0, 3.0)
     assert mended.audited > 0
     assert searched(mended.change["network"], min_colluders=3).verdict == "holds"
+
+
+class Seeded(SecureSum):
+    """Each mask is expanded from a seed of four words."""
+
+    def draw_masks(self, runs, m, network, rng):  # type: ignore[no-untyped-def]
+        return rng.integers(0, 2**32, size=(runs, 1, 4), dtype=np.uint32)
+
+    def average(self, inputs, network, rng, *, masks=None, channel=None):  # type: ignore[no-untyped-def]
+        runs, _, m = np.shape(inputs)
+        seeds = self.draw_masks(runs, m, network, rng) if masks is None else masks
+        expanded = [[np.random.default_rng(seed).normal(scale=1e6, size=m) for seed in run] for run in seeds]
+        return super().average(inputs, network, rng, masks=np.array(expanded), channel=channel)
+
+
+def test_who_exposes_is_undecided_where_masks_are_made_of_seeds() -> None:
+    found = secmix.exposure({"network": RING, "data": {"name": "wine", "features": 2}}, protocol=Seeded())
+    assert {node.status for node in found.nodes} == {"inconclusive"}
+    assert "makes masks of seeds" in found.notes[0]

@@ -26,7 +26,7 @@ from secmix.auditing.exposure.coalitions import (
 from secmix.auditing.observation.invertible_sums import InvertibleSums
 from secmix.auditing.observation.observe import observe
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
-from secmix.estimators.exact.linear import Probed
+from secmix.estimators.exact.linear import Probed, are_seeds
 from secmix.protocols import Defences, Plain
 from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released
@@ -59,10 +59,12 @@ def exposure_of(
             reason = "the scenario's adversary reads the released result alone: name another to ask who would collude"
         if sealed:
             reason = f"'{cell.protocol.title}' seals words: what seals them is tried for one adversary, in an audit"
-        nothing = Least("inconclusive", None, None, 0.0, reason=reason)
-        none = tuple(NodeExposure(node, nothing) for node in asked)
-        return Exposure(level, None, colluders, none, "none: nothing about such a protocol is exact", (reason,))
+        return _undecided(level, colluders, asked, reason)
     inputs, extra = _summed(cell, setup)
+    width = inputs[0].shape[2]
+    if are_seeds(setup.protocol.draw_masks(1, width, setup.network, stream(cell.seed, "coalitions", "seeds")), width):
+        reason = f"'{cell.protocol.title}' makes masks of seeds, and its messages are not linear in these"
+        return _undecided(level, colluders, asked, f"{reason}: audit it against coalitions that you name")
     equations = equations_of(cell, setup, extra) if level == "rows" else None
     if owners is None and cell.network.owners is not None:
         owners = tuple(cell.network.owners)
@@ -79,6 +81,13 @@ def exposure_of(
     if level == "rows":
         exposure = _with_rows(cell, setup, exposure, recover=recover and not defences.blurs)
     return exposure
+
+
+def _undecided(level: Level, colluders: float, asked: Sequence[int], reason: str) -> Exposure:
+    """Return that of no node it is known who would have to collude."""
+    nothing = Least("inconclusive", None, None, 0.0, reason=reason)
+    none = tuple(NodeExposure(node, nothing) for node in asked)
+    return Exposure(level, None, colluders, none, "none: nothing about such a protocol is exact", (reason,))
 
 
 def equations_of(cell: Scenario, setup: SumSetup, extra: int = 0) -> RowEquations:

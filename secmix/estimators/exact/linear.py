@@ -126,7 +126,7 @@ class Probed(ProtocolWrapper):
     @property
     def draws_seeds(self) -> bool:
         """True where it draws seeds (runs, k, w), not one mask of each kind for every entry: no linear map."""
-        return any(masks.ndim != 3 or masks.shape[2] != inputs.shape[2] for inputs, masks in self.recorded)
+        return any(are_seeds(masks, inputs.shape[2]) for inputs, masks in self.recorded)
 
     def average(
         self,
@@ -158,6 +158,11 @@ class Probed(ProtocolWrapper):
         self.averages.append(averages[:runs])
         self.ended.append(averages[runs:])
         return averages[:runs], transcript
+
+
+def are_seeds(masks: Array, m: int) -> bool:
+    """Check whether ``draw_masks`` drew seeds (runs, k, w) for vectors of m entries, and not masks (runs, k, m)."""
+    return masks.ndim != 3 or masks.shape[2] != m
 
 
 def units(n: int, k: int, m: int) -> tuple[Array, Array]:
