@@ -87,7 +87,11 @@ def audit(
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Audit a scenario and write the report. Run again after an interruption, it resumes."""
+    """Audit a scenario and write the report. Run again after an interruption, it resumes.
+
+    Exit status: 0 the policy holds, 1 it is violated, 2 the input is wrong,
+    3 inconclusive, 70 an unexpected error, 130 interrupted.
+    """
     if recorded is None and claim is not None:
         raise typer.BadParameter("--claim needs --recorded DIR; in a scenario the claim is its table [claim]")
     if recorded is not None:
@@ -168,7 +172,11 @@ def exposure(
     allow_code: AllowCode = False,
     debug: Debug = False,
 ) -> None:
-    """Search for the smallest coalitions that learn a node's data, and prove that no smaller one does."""
+    """Search for the smallest coalitions that learn a node's data, and prove that no smaller one does.
+
+    Exit status: 0 every node is decided, and min_colluders holds if it is set;
+    1 min_colluders is violated, 2 the input is wrong, 3 inconclusive.
+    """
     with _errors_shown(debug):
         from rich.console import Console
 
@@ -239,8 +247,8 @@ def compare(
 ) -> None:
     """Show two reports side by side: what got better, what got worse.
 
-    Exit status: 0 nothing got worse, 3 something is undecided now (everything, if the scenarios differ), 4 something
-    got worse, 2 the input is wrong.
+    Exit status: 0 nothing got worse, 4 something got worse, 2 the input is wrong,
+    3 something is undecided now (everything, if the scenarios differ).
     """
     with _errors_shown(debug):
         from rich.console import Console

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from secmix._base.plugins import available
-from secmix.cli.app import app
+from secmix.cli.app import COMPARED, STATUS, app
 from secmix.reporting import json_schema
 from secmix.scenario import load
 
@@ -198,6 +198,14 @@ def test_wrong_options_are_status_2() -> None:
         result = audit(BASE, *wrong)
         assert result.exit_code == 2
         assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", ["audit", "exposure", "compare"])
+def test_help_says_every_exit_status_in_which_a_verdict_ends(command: str) -> None:
+    shown = " ".join(call(command, "--help").output.split())
+    (statuses,) = re.findall(r"Exit status: (.*?)\.(?:\s|$)", shown)
+    given = set(STATUS.values()) if command != "compare" else {0, *COMPARED.values()}
+    assert given | {2} <= {int(number) for number in re.findall(r"\b\d+\b", statuses)}
 
 
 def test_help_prints_what_stands_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
