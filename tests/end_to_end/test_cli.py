@@ -123,7 +123,10 @@ WRONG = {
     "not connected": (BASE.replace(RING, SPLIT), ["connected"]),
     "no Hamiltonian cycle": (BASE.replace(RING, CROSS) + RING_SUM, ["Hamiltonian", "1"]),
     "corrupt nodes that do not exist": (BASE + CURIOUS + "[1, 9]\n", ["corrupt", "9"]),
-    "every node corrupt": (BASE + CURIOUS + "[0, 1, 2, 3]\n", ["corrupt", "leave at least one"]),
+    "every node corrupt": (
+        BASE + CURIOUS + "[0, 1, 2, 3]\n",
+        [f"line {(BASE + CURIOUS).count(chr(10)) + 1}: corrupt names all 4 nodes", "leave at least one"],
+    ),
     "no node corrupt": (BASE + CURIOUS + "[]\n", ["corrupt", "Eavesdropper"]),
     "corrupt of a wrong type": (BASE + CURIOUS + '"all"\n', ["corrupt"]),
     "corrupt nodes that are words": (BASE + CURIOUS + '["a"]\n', ["corrupt"]),

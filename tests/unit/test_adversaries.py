@@ -49,7 +49,7 @@ def near(block, corrupt):
 
 @pytest.mark.parametrize("corrupt", [{0, 1, 2, 3, 4}, range(5)])
 def test_everybody_corrupt_leaves_nobody_to_ask_about(corrupt):
-    with pytest.raises(NetworkError, match="all 5 nodes are corrupt: leave at least one whose data could leak"):
+    with pytest.raises(NetworkError, match="corrupt names all 5 nodes; leave at least one whose data could leak"):
         HonestButCurious(corrupt).corrupt_nodes(RING)
 
 

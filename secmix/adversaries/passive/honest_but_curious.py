@@ -57,7 +57,7 @@ class HonestButCurious:
         """Return the corrupt nodes, after checking that they exist and leave somebody honest."""
         nodes = network.node_set(self.corrupt, "corrupt")
         if len(nodes) == network.n:
-            raise NetworkError(f"all {network.n} nodes are corrupt: leave at least one whose data could leak")
+            raise NetworkError(f"corrupt names all {network.n} nodes; leave at least one whose data could leak")
         return nodes
 
     def observe(self, transcript: Transcript, network: Network) -> View:
