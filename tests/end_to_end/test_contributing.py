@@ -26,6 +26,7 @@ WITH_CODE = {title: blocks for title, blocks in RECIPES.items() if blocks}
 # What a recipe is written for, and is not in this version yet.
 DUE = {
     "Add a sum protocol": hasattr(secmix.testing, "check_protocol"),
+    "Add an adversary": True,
     "Add an attack": find_spec("secmix.adversaries.attacks.attack") is not None,
     "Add an aggregation rule": hasattr(secmix.aggregators, "rule_named"),
     "Add evidence": True,
