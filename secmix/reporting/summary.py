@@ -118,15 +118,16 @@ def adversary_in_words(cell: Cell) -> str:
         if cell.corrupt:
             known = ", ".join(cell.label(node) for node in cell.corrupt)
             more += f", and knows the rows of {'node' if len(cell.corrupt) == 1 else 'nodes'} {known}"
-    elif cell.server:
-        more = "the server"
     elif not cell.corrupt:
-        more = "an outsider who reads the lines"
-    elif len(cell.corrupt) == 1:
-        more = cell.label(cell.corrupt[0]) if cell.names else f"participant {cell.corrupt[0]}"
+        more = "the server" if cell.server else "an outsider who reads the lines"
     else:
-        count = link(f"{_place(cell)}-network", f"{len(cell.corrupt)} of the {cell.n_nodes}")
-        more = f"{count} participants, who pool what they read"
+        if len(cell.corrupt) > 1:
+            more = f"{link(f'{_place(cell)}-network', f'{len(cell.corrupt)} of the {cell.n_nodes}')} participants"
+        else:
+            more = cell.label(cell.corrupt[0]) if cell.names else f"participant {cell.corrupt[0]}"
+        several = len(cell.corrupt) + cell.server > 1
+        does = ["pool what they read"] * several + [f"tap{'s' * (not several)} lines"] * bool(cell.tapped)
+        more = "the server and " * cell.server + more + (f", who {' and '.join(does)}" if does else "")
     return f"“{cell.adversary}” ({more})"
 
 

@@ -252,3 +252,19 @@ def test_a_combination_that_was_never_begun_reveals_not_nobody_but_is_not_measur
     assert tally(cell("pdmm", "server", "inconclusive", never, unmeasured=[late])) == "not measured"
     begun = [node(0, "revealed", "violated"), never[1]]
     assert tally(cell("pdmm", "server", "violated", begun, unmeasured=[late])) == "1 of 2 honest nodes revealed"
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"corrupt": [1]}, "participant 1"),
+        ({"corrupt": [1], "tapped": [(0, 2)]}, "participant 1, who taps lines"),
+        ({"corrupt": [1], "server": True}, "the server and participant 1, who pool what they read"),
+        ({"corrupt": [1, 3], "server": True}, "the server and 2 of the 5 participants, who pool what they read"),
+        ({"corrupt": [1, 3], "tapped": [(0, 2)]}, "2 of the 5 participants, who pool what they read and tap lines"),
+        ({"corrupt": [], "server": True}, "the server"),
+    ],
+)
+def test_an_adversary_is_said_with_all_that_it_controls(part: dict[str, Any], words: str) -> None:
+    first = summary(report(cell("p", "them", "violated", [node(0, "revealed", "violated")], **part)))[0]
+    assert first.startswith(f"“them” ({words}) can compute")
