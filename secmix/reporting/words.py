@@ -176,13 +176,13 @@ def honest(cell: Cell) -> list[NodeSummary]:
 
 
 def by_severity(cell: Cell) -> list[NodeSummary]:
-    """Sort the nodes, worst first."""
+    """Sort the nodes, worst first; those that leak the same but for rounding by their number."""
     return sorted(
         cell.nodes,
         key=lambda node: (
             VERDICTS.index(node.verdict),
             STANDINGS.index(node.standing),
-            -node.worst,
+            -round(node.worst, 9),
             node.node,
         ),
     )

@@ -437,6 +437,13 @@ def test_terminal_reminds_that_a_proof_has_assumptions() -> None:
     assert "under assumptions" in terminal(hostile_report(cells=[hostile_cell("p", "a", "holds")], verdict="holds"), 80)
 
 
+def test_nodes_that_leak_the_same_but_for_rounding_are_in_order() -> None:
+    cell = hostile_cell("p", "a", "holds")
+    nodes = [node.model_copy(update={"worst": 1 / 3 + node.node * 1e-16}) for node in cell.nodes]
+    ordered = words.by_severity(cell.model_copy(update={"nodes": nodes}))
+    assert [node.node for node in ordered] == [0, 2, 4, 1, 3]
+
+
 def test_terminal_says_which_combination_a_change_is_for() -> None:
     cells = [
         hostile_cell(protocol, "eve", "violated", advice=advice)
