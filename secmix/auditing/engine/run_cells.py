@@ -22,7 +22,7 @@ from secmix.auditing.engine import cell_cache
 from secmix.auditing.engine.estimate import CostEstimate, clearing_nobody, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers, are_needed
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
-from secmix.auditing.evidence.interface import LATE
+from secmix.auditing.evidence.interface import LATE, place_of
 from secmix.auditing.report import Cell, CellResult, covered
 from secmix.auditing.setup import PreparedData, ReadyParts
 from secmix.errors import NotConverged, SecmixError, cause, shown
@@ -109,9 +109,10 @@ def _tried_out(
     except MemoryError as error:
         raise SecmixError(f"{_pair(cell)} does not fit into memory; use fewer nodes, rows or rounds") from error
     except BaseException as error:  # a user's part may raise anything, including SystemExit
+        own = place_of(error)
+        what = f"{type(error).__name__}{own}" if own else cause(error)
         raise SecmixError(
-            f"{_pair(cell)} fails with {cause(error)}; if the part is your own, fix it there (--debug shows "
-            "the traceback)"
+            f"{_pair(cell)} fails with {what}; if the part is your own, fix it there (--debug shows the traceback)"
         ) from error
     return _Trial(cost, time.process_time() - begun)
 

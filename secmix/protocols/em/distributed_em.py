@@ -196,6 +196,11 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
             if SumTraits.of(sums).reuses_masks and reused_masks is None:
                 reused_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)
             averages, _ = sums.average(vectors, network, sum_rng.spawn(1)[0], masks=reused_masks, channel=channel)
+            if np.shape(averages) != vectors.shape:
+                raise SecmixError(
+                    f"average() returned averages of shape {np.shape(averages)}, expected {vectors.shape}: return the "
+                    "average that each node ends with, (runs, nodes, entries)"
+                )
             averages = defences.received(averages, self.n_components)
             theta = self._next(averages, theta, n)
             path.append(theta)
