@@ -343,6 +343,10 @@ def test_junit(written: dict[str, str], report: Report) -> None:
     assert len(root.findall("testsuite/testcase/skipped")) == 8
     assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("20", "2", "8")
     assert "<script>" in str(failures[0].get("message"))
+    texts = [str(failure.text) for failure in failures]
+    assert texts[0].startswith("violated: revealed: ")
+    assert texts[1].startswith("inconclusive: ")
+    assert "inconclusive: inconclusive" not in texts[1]
 
 
 @pytest.mark.parametrize("verdict", ["violated", "inconclusive"])

@@ -62,7 +62,8 @@ def _case(
         )
     elif verdict in FAULTS:
         failure = ET.SubElement(case, "failure", type=verdict, message=message)
-        failure.text = f"{verdict}: {message}\nReproduce with: {reproduce}"
+        stated = message.startswith(f"{verdict}: ")  # a node that is inconclusive has the standing of that name
+        failure.text = f"{'' if stated else f'{verdict}: '}{message}\nReproduce with: {reproduce}"
 
 
 def _excused(about: Counted) -> str | bool:
