@@ -277,8 +277,15 @@ def _mistyped(hint: Any, value: Any) -> str | None:
         try:  # TOML has lists only, where a tuple may be expected
             _read(kind.validate_json(json.dumps(value), strict=True))
         except (ValidationError, TypeError, ValueError):
-            return str(error.errors()[0]["msg"])
+            return _explained(error.errors()[0])
     return None
+
+
+def _explained(error: Any) -> str:
+    """Say what is expected, and at which entries of a list."""
+    is_list = error["type"] == "is_instance_of" and error["ctx"]["class"] == "Sequence"
+    places = "".join(f"[{step}]" for step in error["loc"] if isinstance(step, int))
+    return f"{'expected a list' if is_list else error['msg']}{f' at {places}' if places else ''}"
 
 
 def _read(value: Any) -> None:

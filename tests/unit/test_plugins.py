@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from secmix._base.plugins import available, build, check_settings, load
+from secmix.adversaries import Eavesdropper
 from secmix.errors import ScenarioError
 from secmix.protocols import PDMM
 
@@ -81,3 +82,16 @@ def test_parts_that_take_any_setting_or_several_are_not_refused() -> None:
 def test_an_object_that_cannot_be_called_is_refused_in_words() -> None:
     with pytest.raises(ScenarioError, match="secmix:__version__"):
         build("aggregators", {"name": "secmix:__version__"})
+
+
+@pytest.mark.parametrize(
+    ("tapped", "reason"),
+    [
+        ([0, 1], r"tapped: expected a list at \[0\]; given \[0, 1\]"),
+        ([[0, 1], 2], r"tapped: expected a list at \[1\]; given \[\[0, 1\], 2\]"),
+        (3, "tapped: .*; given 3"),
+    ],
+)
+def test_a_list_within_a_list_is_named_by_its_place(tapped: object, reason: str) -> None:
+    with pytest.raises(ScenarioError, match=reason):
+        check_settings(Eavesdropper, "eavesdropper", {"tapped": tapped})
