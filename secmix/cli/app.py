@@ -66,7 +66,7 @@ def audit(
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run the cells on")] = None,
     format: Annotated[
         str | None,
-        typer.Option(help="Of html,json,md,junit,sarif,release (a page for a board),release-json; default html,json,md"),
+        typer.Option(help="Of html,json,md,junit,sarif,release (for a board),release-json; default html,json,md"),
     ] = None,
     policy: Annotated[Path | None, typer.Option(help="TOML file with limits, in place of the scenario's")] = None,
     baseline: Annotated[Path | None, typer.Option(help="report.json or its folder; only what got worse counts")] = None,

@@ -38,6 +38,14 @@ def test_a_protocol_of_seeds_has_no_curve_over_sizes_of_masks() -> None:
     assert report.cells[0].sigma_curve == []
 
 
+@pytest.mark.parametrize(("colluders", "verdict"), [({1, 2, 3, 4}, "violated"), ({1, 2, 3}, "holds")])
+def test_a_node_that_all_others_collude_against_is_revealed_by_the_average(colluders: set[int], verdict: str) -> None:
+    [cell] = audit(Seeded(), HonestButCurious(colluders)).cells
+    assert cell.verdict == verdict
+    is_told = cell.nodes[0].why.startswith("all other nodes collude: the average, less what they put in, is its input")
+    assert is_told == (verdict == "violated")
+
+
 class SpentMasks(Seeded):
     """Takes masks to be spent after 5,000 rounds: every pair asks for itself."""
 

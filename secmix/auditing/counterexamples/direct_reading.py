@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from secmix._base.checks import Array
 from secmix.auditing.counterexamples.affine import DirectDecoding, decode_directly, marks, readings
 from secmix.auditing.counterexamples.branches import Special, other_iterations, specials
@@ -20,6 +22,7 @@ from secmix.estimators.exact.structure import KNOWN
 from secmix.kernel import KnownSums
 
 _FEW, _RUNS = 16, 60  # runs of the first test, and of the one that shows a violation
+_ROUNDED = 0.01  # of standard deviations: by how much an average of fixed-point numbers may be off
 Halves = tuple[list[InstanceCall], list[InstanceCall]]
 
 
@@ -62,6 +65,23 @@ class DirectReading:
             if decoded := self._decoded(halves, self.nodes):
                 return self._findings(decoded)
         return []
+
+    def left_alone(self) -> list[Finding]:
+        """Find what the average reveals of a node that all others collude against: the sum less what they put in."""
+        if len(self.honest) != 1 or self.nodes != self.honest:
+            return []
+        [node] = self.honest
+        train, test = next((halves for _, halves in self.ordinary_calls()), ([], []))
+        ends = [(call, average) for call in (*train, *test) if (average := _average(call)) is not None]
+        if len(ends) < _FEW:
+            return []
+        truth, averages = truth_of([call for call, _ in ends]), np.concatenate([average for _, average in ends])
+        off = averages * truth.shape[1] - truth.sum(axis=1)
+        error = float((np.abs(off).max(axis=0) / np.maximum(truth[:, node].std(axis=0), 1e-300)).max())
+        if not error < _ROUNDED:
+            return []
+        text = "all other nodes collude: the average, less what they put in, is its input; have more honest nodes"
+        return [self._finding(node, error, len(truth), text, complete=True, method="an average less known inputs")]
 
     def in_other_iterations(self) -> list[Finding]:
         """Find what is revealed in iterations in which the protocol takes another branch."""
@@ -128,15 +148,30 @@ class DirectReading:
             for node, result in decoded.items()
         ]
 
-    def _finding(self, node: int, error: float, runs: int, text: str, *, complete: bool) -> Finding:
+    def _finding(
+        self,
+        node: int,
+        error: float,
+        runs: int,
+        text: str,
+        *,
+        complete: bool,
+        method: str = "numbers that are sent unmasked",
+    ) -> Finding:
         return in_all_runs(
             self.case.about(node),
             runs,
             [text, *self.reasons[:1]],
-            method=f"numbers that are sent unmasked, in {runs} runs that were not fitted on",
+            method=f"{method}, in {runs} runs that were not fitted on",
             error=(error, "largest error in standard deviations"),
             complete=complete,
         )
+
+
+def _average(call: InstanceCall) -> Array | None:
+    """Return what a corrupt node ends a call with, (runs, m); None if there is none."""
+    ends = (row for (origin, _), row in call.rows.items() if origin.kind == "result")
+    return next((row.astype(float) for row in ends if row.shape == call.truth[:, 0].shape), None)
 
 
 def _is_traced_in_full(outcome: KnownSums) -> bool:

@@ -2,8 +2,9 @@
 
 How it is got: The protocol runs again as in use: one object, call after call, which draws its masks itself, and once
 more on a batch of runs. The simplest decoder comes first: a number that is sent as a float, as a word in two's
-complement or as a residue, times and plus public constants. An outsider reads what these calls really print, log, write
-to files or send by sockets in the same way. Next come the branches that the trace names (iterations in which the
+complement or as a residue, times and plus public constants; of a node that all others collude against, the average less
+what they put in. An outsider reads what these calls really print, log, write to files or send by sockets in the same
+way. Next come the branches that the trace names (iterations in which the
 protocol does something else, and inputs that take a branch), and calls in long use (counters, coins, batches). Last,
 every message that the adversary reads is turned into features: numbers, residues modulo the steps of the masks, and
 bits; for other messages, their metadata. A line or a linear regression from a feature to a node's input is chosen on
@@ -106,6 +107,7 @@ def _decoders(case: CellContext, missed: list[str]) -> Iterator[Callable[[], lis
         yield lambda: _masks_off(reading, built, missed)
         yield lambda: UntracedSeeds(reading, built).findings(missed)
         yield reading.as_audited
+        yield reading.left_alone
         yield reading.in_other_iterations
         yield reading.on_special_inputs
         if case.cell.policy.covers != "traced":  # it makes calls after those that are asked about

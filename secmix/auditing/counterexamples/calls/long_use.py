@@ -56,11 +56,11 @@ def in_long_use(reading: DirectReading) -> list[Finding]:
         solved = pattern is PATTERNS[0] and is_solved(runs, reading.nodes)
         if not first and not solved:
             continue  # a second instance could only confirm the first
-        instances = [runs, use.runs(pattern, 2)]
-        matched = _shown(reading, pattern, first, instances)
+        again = use.runs(pattern, 2)
+        matched = _shown(reading, pattern, first, [runs, again])
         if matched:
             return [_finding(reading, use, pattern, shown) for shown in matched.values()]
-        if solved and (known := combinations(*instances, reading.nodes, reading.honest)):
+        if solved and (known := combinations(runs, again, reading.nodes, reading.honest)):
             return [_of_combination(reading, use, combination) for combination in known]
     return []
 
