@@ -28,7 +28,7 @@ from secmix.estimators.ksg_estimator.levels import Levels
 from secmix.estimators.ksg_estimator.nearness import Nearness
 
 _information = importlib.import_module(
-    "secmix.estimators.ksg_estimator.information"
+    "secmix.estimators.ksg_estimator.estimator"
 )  # the package has a function of its name
 _SAID = "at least this much: "
 _PARTS = ("peers", "draws", "own", "again", "independent")

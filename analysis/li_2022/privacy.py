@@ -22,7 +22,7 @@ from secmix.estimators.estimate import normalised
 from secmix.estimators.exact.gaussian import gaussian_leakage
 from secmix.estimators.exact.linear import Probed, read_off
 from secmix.estimators.exact.structure import mask_range, subspace_of
-from secmix.estimators.ksg_estimator.information import ksg
+from secmix.estimators.ksg_estimator.estimator import ksg
 from secmix.network import Network
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
 from secmix.transcript import Channel

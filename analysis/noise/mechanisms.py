@@ -14,7 +14,7 @@ from scipy.stats import norm, skellam
 
 from secmix._base.checks import Array
 from secmix.privacy import NoiseFamily, family_of, family_of_laws, gaussian_mu
-from secmix.privacy.dp_accounting import accounting
+from secmix.privacy.accounting import dp_accounting_library
 from secmix.privacy.refuted_rates import Curve
 
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]
@@ -131,7 +131,7 @@ def _laplace(count: int, epsilon: float, asked: tuple[float, float]) -> Mechanis
         return first, second + 1.0
 
     def event(scale: float) -> Any:
-        library = accounting()
+        library = dp_accounting_library()
         return library.SelfComposedDpEvent(library.LaplaceDpEvent(scale), count)
 
     return Mechanism(epsilon, 0.0, draw, partial(family_of, event, count / epsilon * _STEPS), asked)

@@ -13,10 +13,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[2] / "tests"
-sys.path.insert(0, str(TESTS))  # the corpus is a part of the tests
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))  # the corpus is a part of the tests
 
-from soundness.case import Case
 from soundness.corpus import ALL, BEYOND, side
 from soundness.pending import PENDING
 from soundness.verdict import audited, shown
@@ -25,7 +23,7 @@ from analysis.repetitions import Repetitions, processes
 from analysis.soundness.report import report
 from analysis.study import Numbers, options, provenance, run_parts, write
 
-
+TESTS = Path(__file__).resolve().parents[2] / "tests"
 CASES = [*ALL, *BEYOND]
 
 

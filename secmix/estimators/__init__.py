@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
     from secmix.estimators.information import information_lower_bound
     from secmix.estimators.ksg_estimator.entropies import entropy
-    from secmix.estimators.ksg_estimator.information import ksg
+    from secmix.estimators.ksg_estimator.estimator import ksg
     from secmix.estimators.robustness.bias_curves import BiasPoint, bias_curve, breakdown_point
     from secmix.estimators.robustness.proven import Bound, BoundViolated, bounds
 
@@ -39,7 +39,7 @@ _HOMES = {
     **dict.fromkeys(("LeakedSubspace", "leaked_subspace"), "exact.structure"),
     "information_lower_bound": "information",
     "entropy": "ksg_estimator.entropies",
-    "ksg": "ksg_estimator.information",
+    "ksg": "ksg_estimator.estimator",
     **dict.fromkeys(("BiasPoint", "bias_curve", "breakdown_point"), "robustness.bias_curves"),
     **dict.fromkeys(("Bound", "BoundViolated", "bounds"), "robustness.proven"),
 }

@@ -1,6 +1,6 @@
 """What noise proves, and what runs prove of noise: bounds from above by theorems, bounds from below by counting."""
 
-from secmix.privacy.budget import releases_epsilon
+from secmix.privacy.accounting import releases_epsilon
 from secmix.privacy.explained import explained_variance_bound, explained_variance_bound_of, information_bound
 from secmix.privacy.families import NoiseFamily, family_of, family_of_laws
 from secmix.privacy.gaussian_mechanism import gaussian_delta, gaussian_epsilon, gaussian_mu

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, finite_array
 from secmix.errors import DataError, SecmixError
-from secmix.privacy.dp_accounting import accounting
+from secmix.privacy.accounting import dp_accounting_library
 from secmix.privacy.refuted_rates import Curve, ErrorCounts
 
 _EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 60.0, 1000)])  # in steps of 1.1 %
@@ -117,7 +117,7 @@ def family_of(event: Callable[[float], Any], scales: Iterable[float], *, name: s
     >>> laplace.epsilon_of_scales(0.0).round(1).tolist()
     [2.0, 1.0, 0.5]
     """
-    grid, pld, deltas = _grid(scales), accounting().pld, []
+    grid, pld, deltas = _grid(scales), dp_accounting_library().pld, []
     for scale in grid.tolist():
         accountant = pld.PLDAccountant()
         accountant.compose(event(scale))

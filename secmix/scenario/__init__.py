@@ -7,7 +7,7 @@ combination.
 
 from secmix.scenario.claim_spec import ClaimSpec, PrivacyTerms, terms_of
 from secmix.scenario.scenario import FEWEST_RUNS, Scenario, faults, from_dict, load, parse, render
-from secmix.scenario.specs import (
+from secmix.scenario.tables import (
     AcceptedInRecordingSpec,
     AcceptedSpec,
     DataSpec,

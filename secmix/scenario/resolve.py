@@ -19,7 +19,7 @@ from secmix._base.toml_text import KeyPath, locations, nearest_line, read_text, 
 from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError, brief, shown
 from secmix.scenario.catalogue import find
 from secmix.scenario.scenario import Scenario, from_dict, parse
-from secmix.scenario.specs import AcceptedInRecordingSpec, AcceptedSpec, PartSpec, PolicySpec, Strict
+from secmix.scenario.tables import AcceptedInRecordingSpec, AcceptedSpec, PartSpec, PolicySpec, Strict
 
 Entry = TypeVar("Entry", bound=Strict)
 AS_IT_WAS_RUN = "scenario.toml"

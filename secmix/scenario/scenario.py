@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from secmix._base.toml_text import check_size, line_of, read_text, read_toml
 from secmix.errors import ScenarioError, brief, nearest, shown
 from secmix.scenario.claim_spec import ClaimSpec
-from secmix.scenario.specs import (
+from secmix.scenario.tables import (
     AcceptedSpec,
     Count,
     DataSpec,

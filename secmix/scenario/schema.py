@@ -16,11 +16,15 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from secmix._base import plugins
 from secmix._base.plugins import hints_of, parameters_of
 from secmix.errors import SecmixError
-from secmix.scenario import claim_spec, specs
+from secmix.scenario import claim_spec, tables
 from secmix.scenario.scenario import Scenario
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
-_MODELS: dict[str, type[BaseModel]] = {"protocol": specs.PartSpec, "adversary": specs.PartSpec, "data": specs.DataSpec}
+_MODELS: dict[str, type[BaseModel]] = {
+    "protocol": tables.PartSpec,
+    "adversary": tables.PartSpec,
+    "data": tables.DataSpec,
+}
 Schema = dict[str, Any]
 _SECTION = re.compile(r"^(\w[\w ]*)\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", flags=re.M | re.S)
 
@@ -60,7 +64,7 @@ def as_text() -> str:
 
 
 def _models() -> list[type[BaseModel]]:
-    models = [*(getattr(specs, name) for name in dir(specs) if name.endswith("Spec")), claim_spec.ClaimSpec]
+    models = [*(getattr(tables, name) for name in dir(tables) if name.endswith("Spec")), claim_spec.ClaimSpec]
     return [each for each in models if isinstance(each, type) and issubclass(each, BaseModel)]
 
 

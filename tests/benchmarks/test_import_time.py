@@ -47,6 +47,6 @@ def test_importing_secmix_takes_no_longer_than_importing_numpy(benchmark):
 
 def test_an_estimator_is_found_by_its_name_whatever_was_imported_before():
     """A module of the same name hid the function ``ksg``."""
-    importlib.import_module("secmix.estimators.ksg_estimator.information")
+    importlib.import_module("secmix.estimators.ksg_estimator.estimator")
     assert dir(estimators) == sorted(estimators.__all__)
     assert [getattr(estimators, name).__name__ for name in estimators.__all__] == estimators.__all__

@@ -67,7 +67,7 @@ def _measured(
     A decoder's output is a function of the view, so the information in it is a lower bound, and so is the Gaussian
     bound from its residual.
     """
-    from secmix.estimators.ksg_estimator.information import ksg, ksg_number  # compiled, so loaded on use
+    from secmix.estimators.ksg_estimator.estimator import ksg, ksg_number  # compiled, so loaded on use
 
     estimates: list[Estimate] = []
     varying = view[:, np.ptp(view, axis=0) > 0]
@@ -118,7 +118,7 @@ def _measured(
 
 def _as_bound(target: Target, decoder: Decoding, k: int, gaussian: float) -> Estimate:
     """Estimate KSG on a decoder's output, as a lower bound."""
-    from secmix.estimators.ksg_estimator.information import ksg  # compiled, so loaded on use
+    from secmix.estimators.ksg_estimator.estimator import ksg  # compiled, so loaded on use
 
     reading = ksg(target.values, decoder.prediction, k=k, bound=False)
     value = max(reading.value, gaussian if math.isfinite(gaussian) else reading.value)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from secmix._base.checks import not_negative, probability
 from secmix.errors import SecmixError
-from secmix.privacy.dp_accounting import accounting
 from secmix.privacy.gaussian_mechanism import gaussian_epsilon
 
 _MOST = (
@@ -54,7 +55,7 @@ def releases_epsilon(*, gaussian: Iterable[float] = (), laplace: Iterable[float]
     if not shifts or delta == 0 or mu > _MOST or sum(shifts) > _MOST:
         return most
     try:
-        library = accounting()
+        library = dp_accounting_library()
     except SecmixError:
         return most
     accountant = library.pld.PLDAccountant()
@@ -63,3 +64,15 @@ def releases_epsilon(*, gaussian: Iterable[float] = (), laplace: Iterable[float]
     for t in shifts:
         accountant.compose(library.LaplaceDpEvent(1 / t))
     return min(most, float(accountant.get_epsilon(delta)))
+
+
+def dp_accounting_library() -> Any:
+    """Import Google's dp-accounting with its privacy loss distributions, ``dp_accounting`` and ``dp_accounting.pld``.
+
+    Raises SecmixError if it is not installed.
+    """
+    try:
+        importlib.import_module("dp_accounting.pld")
+        return importlib.import_module("dp_accounting")
+    except ImportError:
+        raise SecmixError("accounting for noise needs dp-accounting: pip install 'secmix[privacy]'") from None
