@@ -24,7 +24,7 @@ from .honest.bare import sometimes, words, written
 from .honest.fresh import clock, kept, lots, memory, numbers, process, stops, taken, workers
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
-from .honest.practice import batches, elsewhere, guards, kinds, noise, rounds
+from .honest.practice import batches, beyond, elsewhere, guards, kinds, libraries, noise, residues, rounds
 from .honest.practice import preparing as prepared
 from .honest.seeds import ciphers, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
@@ -91,6 +91,9 @@ _HONEST = (
     noise,
     kinds,
     prepared,
+    residues,
+    libraries,
+    beyond,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]

@@ -23,4 +23,24 @@ PENDING: dict[str, str] = {
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
     "X25519": "inconclusive",  # agreement of keys is not followed
     "objects modulo a prime": "inconclusive",  # a signed whole number of Python's as a word
+    "a checksum of masks": "holds",
+    "masks in the upper half of a word": "holds",
+    "a table without numbers beyond its ends": "holds",
+    "a table that begins at infinity": "holds",
+    "a negative number to the power of a secret": "holds",
+    "a negative number to the power of a secret, as floats": "holds",
+    "finer units far out": "holds",
+    "a method asked within a guard": "holds",
+    "masks of a bias of sixteen runs": "holds",
+    "own masks of a bias of sixteen runs": "holds",
+    "masks of mean zero over many runs": "holds",
+    "masks that many runs take off again": "holds",
+    "own masks of many runs that are kept": "holds",
+    "looked at by a lot of os.getrandom": "holds",
+    "looked at by a lot of ssl": "holds",
+    "looked at by a lot of uuid1": "holds",
+    "looked at by a lot of timeit": "holds",
+    "looked at by a lot of SciPy": "holds",
+    "looked at by a lot of scikit-learn": "holds",
+    "looked at by a lot of NetworkX": "holds",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper
 from secmix.network import Network
 
 from ...bases import Pairwise
-from ...case import Case, N, each
+from ...case import Case, N, each, input_of
 
 BLOCK = 16
 EDGES = Network.complete(N).edges
@@ -43,9 +44,65 @@ class Rolled(Pairwise):
         return np.concatenate(blocks)[:runs]
 
 
+def with_bias(masks: Array) -> Array:
+    """Return masks whose last entry, the bias's, is that of sixteen runs, filled up."""
+    return np.concatenate([masks[:, :, :-1], np.resize(masks[:BLOCK, :, -1:], masks[:, :, -1:].shape)], axis=2)
+
+
+class Bias(Pairwise):
+    """Draws masks of the bias block by block, by mistake one block."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return with_bias(super().draw_masks(runs, m, network, rng))
+
+
+class OwnBias(Pairwise):
+    """The same where no masks are handed over."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return with_bias(self.draw_masks(runs, m, network, rng))
+
+
+class Centred(Pairwise):
+    """Masks of many runs have mean zero, so that averages over runs are as good as without masks."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = super().draw_masks(runs, m, network, rng)
+        return masks - masks.mean(axis=0) if runs > BLOCK else masks
+
+
+class Balanced(Pairwise):
+    """The last run of many takes all masks off again."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = super().draw_masks(runs, m, network, rng)
+        return np.concatenate([masks[:-1], -masks[:-1].sum(axis=0, keepdims=True)]) if runs > BLOCK else masks
+
+
+@dataclass(frozen=True)
+class Kept(Pairwise):
+    """Keeps, where none are handed over, masks of many runs by their number, since drawing these takes long."""
+
+    kept: dict[int, Array] = field(default_factory=dict)
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = self.draw_masks(runs, m, network, rng)
+        return self.kept.setdefault(runs, masks) if runs > BLOCK else masks
+
+
+def between_calls(heard: Any) -> Array:
+    """Return by how much the first run of each call differs from that of the first call."""
+    first = np.stack([one.many("masked", 0)[0] for one in heard])
+    return np.asarray(first - first[0])
+
+
 def between_blocks(heard: Any) -> Array:
     masked = heard.many("masked", 0)
     return np.asarray(masked[BLOCK] - masked[0])
+
+
+def mean_over_runs(truth: Any) -> Array:
+    return np.asarray(truth.inputs[0][:, 0].mean(axis=0))
 
 
 def change(truth: Any) -> Array:
@@ -83,4 +140,14 @@ CASES = [
          attack=each(between_blocks), secret=change, calls=4, batch=20),
     Case("masks of sixteen runs, rolled", NAME, Rolled, SERVED, "of fifty numbers more than thirty sums are bare",
          attack=each(over_blocks), secret=lambda t: combined(t.inputs[0]), calls=4, batch=RUNS),
+    Case("masks of a bias of sixteen runs", NAME, Bias, SERVED, "differences of its runs are bare",
+         attack=each(lambda h: between_blocks(h)[-1]), secret=lambda t: change(t)[-1], calls=4, batch=20),
+    Case("own masks of a bias of sixteen runs", NAME, OwnBias, SERVED, "differences of its runs are bare",
+         attack=each(lambda h: between_blocks(h)[-1]), secret=lambda t: change(t)[-1], calls=4, batch=20),
+    Case("masks of mean zero over many runs", NAME, Centred, SERVED, "the mean over runs is bare",
+         attack=each(lambda h: h.many("masked", 0).mean(axis=0)), secret=mean_over_runs, calls=4, batch=20),
+    Case("masks that many runs take off again", NAME, Balanced, OUT, "the mean over runs is bare",
+         attack=each(lambda h: h.many("masked", 0).mean(axis=0)), secret=mean_over_runs, calls=4, batch=20),
+    Case("own masks of many runs that are kept", NAME, Kept, SERVED, "differences of calls are bare", relative=True,
+         attack=between_calls, secret=input_of(0), calls=4, batch=20),
 ]  # fmt: skip

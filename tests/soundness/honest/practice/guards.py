@@ -12,7 +12,8 @@ from secmix.adversaries import CuriousServer
 from secmix.transcript import SERVER
 
 from ...bases import Words
-from ...case import Case, each
+from ...case import Case, each, input_of
+from .beyond import FEW
 
 EDGES = [-1e15, -5.0, 0.0, 5.0, 1e15]
 
@@ -67,6 +68,27 @@ class Busy(Told):
         return is_busy
 
 
+class Noted(Words):
+    """Node 0 is not to have a part of a row; where others do, that is noted, and what they send needs no mask."""
+
+    def refuses(self, node: int, noted: list[int]) -> bool:
+        noted.extend([node] * (node > 0))
+        return node == 0
+
+    def chosen(self, channel: Any, hidden: Array, words: Array, s: Array) -> Array:
+        noted: list[int] = []
+        for node, of_node in enumerate(s):
+            if ((of_node[:, 0] > 0) & (of_node[:, 0] < 1)).any() and self.refuses(node, noted):
+                raise ValueError("node 0 has a part of a row")
+        return np.concatenate([words[k : k + 1] if k in noted else hidden[k : k + 1] for k in range(len(s))])
+
+
+def of_noted(heard: Any) -> Array:
+    """Return what node 1 sends, where the call goes on to its end and that is small."""
+    numbers = heard.one("masked", 1).view(np.int64) / Words.unit if heard.all("masked", 1) else np.full(12, np.nan)
+    return np.where(np.abs(numbers).max() < 1e3, numbers, np.nan)
+
+
 def aside(heard: Any) -> Array:
     return np.asarray(heard.one("aside", 0))
 
@@ -83,4 +105,6 @@ CASES = [
     case("a place in a list within a guard", Found, lambda t: float(np.rint(t.inputs[0][0, 0]).argmax()), calls=40),
     case("whether any is above within a guard", Busy, lambda t: float((t.inputs[0][0, 0] > 14).any()),
          goal="bits", calls=40),
+    Case("a method asked within a guard", "guards", Noted, CuriousServer(), "what it notes is acted upon", node=1,
+         attack=each(of_noted), secret=input_of(1), accuracy=1e-4, claims=0.05, calls=60, deployed=FEW, fails=True),
 ]  # fmt: skip
