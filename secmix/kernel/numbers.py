@@ -58,7 +58,8 @@ class Number:
         self.value = value.item() if isinstance(value, np.generic) else value  # in this run
         self.form = {} if form is None else form  # a linear combination of variables, by coefficient, times ``scale``
         self.scale = int(scale) if isinstance(scale, float) and scale.is_integer() and abs(scale) < 2**53 else scale
-        # Infinite: the value is the form plus a public number. Above 0: so modulo this. 0: nothing of that is known.
+        # Infinite: the value is the form plus a public number. Above 0: so modulo this, and if it is ``pure`` it tells no
+        # more of the form. 0: nothing of that is known.
         self.modulus = modulus
         self.depends = depends  # bits of the nodes and draws that it depends on
         self.step = step  # it is a whole multiple of this; infinite of zero, 0 where nothing is known
@@ -136,6 +137,8 @@ class Number:
             scale, modulus = self.scale + other.scale, common_step(self.modulus, other.modulus)
             if scale == 0 and modulus == INF:
                 return value
+            if any(_is_less(scale, modulus, each) for each in (self, other)):
+                modulus = 0
             form = self.form if scale != 0 else None  # a mask is off again: what is left is public once it is reduced
             out = Number(value, form, modulus, depends, step, scale=scale or 1, pure=scale != 0)
             return self._sum(out, other)
@@ -168,6 +171,8 @@ class Number:
                 return 0
             return keyed(Number(value, None, 0, self.depends, INF, pure=False), "multiply", self, other)
         modulus, step = times(self.modulus, other, value), times(self.step, other, value)
+        if self.pure and _is_less(self.scale * other, modulus, self):
+            modulus = 0
         out = self._linear("multiply", other, value, self.scale * other, modulus, step)
         if self.below and isinstance(value, int) and other > 0:
             out.below = (self.below - 1) * other + 1
@@ -206,6 +211,8 @@ class Number:
             form, scale = (form, scale) if len(left) == len(form) else (left, 1)
         known = by if divides else common_step(modulus, by) if self.modulus else 0
         pure = divides or self.pure
+        if not divides and self.pure and _is_less(scale, known, self):
+            known = 0
         out = Number(value, form, known, self.depends, common_step(self.step, by), scale=scale, pure=pure)
         out.below = by
         return encoded(keyed(out, "remainder", self, by))
@@ -523,6 +530,20 @@ def sum_with_coins(a: Number, b: Number) -> Any:
     several = [is_lost(each) and _is_of_one_node(each) for each in (a, b)]
     one, other = (_variable(each) if lost else each for each, lost in zip((a, b), several, strict=True))
     return one + other if any(several) else None
+
+
+def _is_less(scale: Any, modulus: Any, number: Number) -> bool:
+    """Say whether ``scale`` times its form, modulo ``modulus``, tells less of that than what is known of a number.
+
+    Such a residue tells the form modulo the modulus, divided by what this has in common with the scale.
+    """
+    return scale != 0 and 0 < modulus < INF and _told(scale, modulus) != _told(number.scale, number.modulus)
+
+
+def _told(scale: Any, modulus: Any) -> Any:
+    common = common_step(abs(scale), modulus)
+    whole = type(modulus) is type(common) is int
+    return INF if not common else modulus // common if whole else modulus / common
 
 
 def _is_of_one_node(number: Number) -> bool:

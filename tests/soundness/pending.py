@@ -23,8 +23,6 @@ PENDING: dict[str, str] = {
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
     "X25519": "inconclusive",  # agreement of keys is not followed
     "objects modulo a prime": "inconclusive",  # a signed whole number of Python's as a word
-    "a checksum of masks": "holds",
-    "masks in the upper half of a word": "holds",
     "a table without numbers beyond its ends": "holds",
     "a table that begins at infinity": "holds",
     "a negative number to the power of a secret": "holds",
