@@ -116,10 +116,10 @@ def _takes(worked_out: Callable[..., Any], args: Any, kw: Any) -> bool:
 
 
 def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
-    """Call any function: each of its numbers is one of all that is given."""
-    may_stop(f"{name} of a secret", is_noted=name in _FAILING)
+    """Call any function: each of its numbers is one of all that is given, of what is public if that is not finite."""
+    may_stop(f"{name} of a secret", is_noted=name in _FAILING or is_secret(kw.get("q")))
     result = plainly(func, concrete(args), concrete(kw))
-    given = [*numbers_in([args, kw])]
+    given = [*numbers_in([args, kw]), *_not_finite([args, kw])]
     key = arguments(*given), repr((_shapes(args), _shapes(kw)))
 
     if not isinstance(result, (np.ndarray, np.generic, int, float)) or np.iscomplexobj(result):
@@ -129,6 +129,15 @@ def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
     for k, value in enumerate(flat.ravel().tolist()):
         out.flat[k] = function(f"{name}[{k}]", lambda *_, _v=value: _v, *given, key=key)
     return array_of(out, flat.dtype) if out.ndim else out.item()
+
+
+def _not_finite(value: Any) -> Iterator[float]:
+    """Yield what among plain numbers is infinite or no number."""
+    if isinstance(value, (dict, list, tuple)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _not_finite(each)
+    elif not is_of_objects(value) and np.asarray(value).dtype.kind == "f":
+        yield from np.ravel(value)[~np.isfinite(np.ravel(value))].tolist()
 
 
 def _shapes(value: Any) -> Any:

@@ -58,7 +58,7 @@ class Number:
         self.value = value.item() if isinstance(value, np.generic) else value  # in this run
         self.form = {} if form is None else form  # a linear combination of variables, by coefficient, times ``scale``
         self.scale = int(scale) if isinstance(scale, float) and scale.is_integer() and abs(scale) < 2**53 else scale
-        # Infinite: the value is the form plus a public number. Above 0: so modulo this, and if it is ``pure`` it tells no
+        # Infinite: the value is the form plus a public number. Above 0: so modulo this; if it is ``pure``, it tells no
         # more of the form. 0: nothing of that is known.
         self.modulus = modulus
         self.depends = depends  # bits of the nodes and draws that it depends on
@@ -410,13 +410,17 @@ def function(
 _TINY = 5e-324
 _NEEDS = {
     **{"sqrt": (0, 0.0), "log1p": (0, 2.0**-53 - 1), "divide": (1, _TINY), "other truediv": (0, _TINY)},
-    **dict.fromkeys(("log", "log2", "log10", "reciprocal", "power", "float_power", "power None"), (0, _TINY)),
+    **dict.fromkeys(("log", "log2", "log10", "reciprocal"), (0, _TINY)),
     **dict.fromkeys(("remainder", "fmod", "mod", "floordiv", "floor_divide"), (1, _TINY)),
     **dict.fromkeys(("other mod", "other floordiv"), (0, _TINY)),
     **dict.fromkeys(("arcsin", "arccos", "arccosh", "arctanh", "corrcoef", "cond"), (0, INF)),
     **dict.fromkeys(("asin", "acos", "acosh", "atanh", "gamma", "lgamma", "factorial", "isqrt", "pow"), (0, INF)),
+    **dict.fromkeys(("comb", "perm", "log to a base"), (0, INF)),
+    **{"left shift": (1, 0), "rshift": (1, 0), "other lshift": (0, 0), "other rshift": (0, 0)},
 }
 """Functions that are finite where one argument is at least so large; all others that are followed always are."""
+_POWERS = {"power": (0, 1), "float_power": (0, 1), "power None": (0, 1), "other pow": (1, 0)}
+"""Powers, and which of their arguments is the base, and which the exponent."""
 OF_LIBRARY = " of a library"  # behind the name of a ufunc that is not NumPy's
 _ALWAYS_FINITE = frozenset({"expit", "erf", "erfc", "ndtr", "exprel"})
 _BOUNDING = COMPARISONS | {"maximum", "minimum", "isfinite", "isnan", "isinf"}
@@ -435,13 +439,26 @@ def _is_finite(name: str, args: Any) -> bool:
     known = [x for x, each in zip(bounds, args, strict=True) if isinstance(x, float) and not isinstance(each, Number)]
     if not all(map(math.isfinite, known)) and name not in _BOUNDING:
         return False
-    if "power" in name and not isinstance(args[1], Number) and bounds[1] >= 0:
-        return bool(bounds[1] % 1 == 0 or bounds[0] >= 0)
+    if name in _POWERS:
+        return _is_power_finite(*(args[place] for place in _POWERS[name]))
     if name.endswith(OF_LIBRARY):
         return name.removesuffix(OF_LIBRARY) in _ALWAYS_FINITE
-    place, least = _NEEDS.get(name, (0, None))
+    place, least = _NEEDS.get("log to a base" if name == "log" and len(args) > 1 else name, (0, None))
     of = bounds[place]
     return least is None or (of if isinstance(args[place], Number) else abs(of)) >= least
+
+
+def _is_power_finite(base: Any, exponent: Any) -> bool:
+    """Say whether a power is finite.
+
+    It is of what is above zero, of what is not negative to a public power above zero, and of all to a whole one.
+    Whole numbers have no inverse that is one: there NumPy raises an error.
+    """
+    least, exponents = _bounds((base, exponent))
+    if not isinstance(exponent, Number) and exponents >= 0:
+        return bool(exponents % 1 == 0 or least >= 0)
+    are_whole = all(isinstance(getattr(each, "value", each), int) for each in (base, exponent))
+    return bool(least >= _TINY and (exponents >= 0 or not are_whole))
 
 
 def _least(name: str, args: Any) -> Any:
@@ -459,7 +476,7 @@ def _least(name: str, args: Any) -> Any:
         return bounds[0] * bounds[1] if name == "multiply" else 0.0
     if name == "multiply" and _identity(args[0]) == _identity(args[1]):
         return 0.0
-    power = bounds[1] if "power" in name and not isinstance(args[1], Number) else 1
+    power = bounds[1] if name in _POWERS and name != "other pow" and not isinstance(args[1], Number) else 1
     return 0.0 if name in _NOT_NEGATIVE or power % 2 == 0 or (power != 1 and bounds[0] >= 0) else -INF
 
 

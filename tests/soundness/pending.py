@@ -23,10 +23,6 @@ PENDING: dict[str, str] = {
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
     "X25519": "inconclusive",  # agreement of keys is not followed
     "objects modulo a prime": "inconclusive",  # a signed whole number of Python's as a word
-    "a table without numbers beyond its ends": "holds",
-    "a table that begins at infinity": "holds",
-    "a negative number to the power of a secret": "holds",
-    "a negative number to the power of a secret, as floats": "holds",
     "finer units far out": "holds",
     "a method asked within a guard": "holds",
     "masks of a bias of sixteen runs": "holds",

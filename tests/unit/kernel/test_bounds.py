@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from secmix.kernel.arrays import array_of, secrets_in
 from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, Trace, following
+from secmix.kernel.world import replaced
 
 DATA = st.lists(st.floats(-40, 40), min_size=3, max_size=3)
 ONE: dict[str, Callable[[Any], Any]] = {
@@ -113,3 +115,62 @@ def test_bounds_are_known(function: Callable[[Any], Any], least: float, below: i
         (number,) = secrets_in([_traced_call(function, x)])
         assert number.least == pytest.approx(least)
         assert number.below == below
+
+
+def whole(x: Any) -> Any:
+    """Return a number cut off, as Python has it."""
+    return x.item().astype(int) if isinstance(x.item(), Number) else int(x.item())
+
+
+# What fails, or is no finite number, at a number that audited data do not have.
+FAILING: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "a table with no number below its first": (lambda x: np.interp(x, [0.0, 9.0], [1.0, 2.0], left=np.nan), -1.0),
+    "a table that begins at infinity": (lambda x: np.interp(x, np.arange(3), np.array([-INF, 1.0, 2.0])), 0.5),
+    "a power of a negative number": (lambda x: np.power(-2.0, x), 0.5),
+    "a power of a negative number, as a float": (lambda x: np.float_power(-2.0, x), 0.5),
+    "a power of nought": (lambda x: 0.0 ** x.item(), -1.0),
+    "a power of whole numbers": (lambda x: np.power(np.array([2]), x.astype(int)), -1.0),
+    "a root of a power of a matrix": (
+        lambda x: np.sqrt(np.linalg.matrix_power(np.array([[x.item(), 0.0], [0.0, 1.0]]), 3)),
+        -1.0,
+    ),
+    "a logarithm to a base": (lambda x: math.log(5.0, x.item()), 1.0),
+    "combinations": (lambda x: math.comb(9, whole(x)), -1.0),
+    "arrangements": (lambda x: math.perm(9, whole(x)), -1.0),
+    "a shift by less than nought": (lambda x: 1 << whole(x), -1.0),
+    "a shift back by less than nought": (lambda x: 8 >> whole(x), -1.0),
+    "a quantile out of range": (lambda x: np.quantile(np.arange(9.0), x / 4), -1.0),
+}
+
+
+def noted(function: Callable[[Any], Any], value: float) -> bool:
+    """Say whether it is noted that a function of a node's number may fail, or be no finite number."""
+    trace = Trace()
+    with replaced({__name__}), following(trace):
+        variable = trace.variable("input", 0, value, 0)
+        x = array_of(np.array([Number(value, alone(variable), INF, 2, 0)], object), float)
+        _traced_call(function, x)
+    return bool(trace.by_value or trace.stops)
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_what_may_fail_on_other_data_is_noted(name: str) -> None:
+    function, worst = FAILING[name]
+    with np.errstate(all="ignore"), contextlib.suppress(ValueError, ZeroDivisionError):
+        assert not np.isfinite(function(np.array([worst]))).all()
+    assert noted(function, 2.0)
+
+
+FINITE: dict[str, Callable[[Any], Any]] = {
+    "a table of numbers": lambda x: np.interp(x, [0.0, 9.0], [1.0, 2.0], left=-1.0),
+    "a power of a number above nought": lambda x: np.power(2.0, x),
+    "a power of whole numbers": lambda x: np.power(np.array([2]), np.clip(x, 0, 9).astype(int)),
+    "a square": lambda x: x**2,
+    "a shift": lambda x: 1 << np.clip(x, 0, 9).astype(int).item(),
+    "a quantile": lambda x: np.quantile(x, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_what_is_finite_for_all_data_is_not(name: str) -> None:
+    assert not noted(FINITE[name], 2.0)
