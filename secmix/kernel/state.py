@@ -377,16 +377,41 @@ def _asks(node: Any) -> bool:
 
 
 def _names_nothing(test: Any) -> bool:
-    """Say whether nothing that a test finds out has a name, or is chosen, so that it may be used after it."""
+    """Say whether nothing that a test finds out has a name, or is chosen, so that it may be used after it.
+
+    What is asked only after another answer is to look at numbers, and to do nothing else.
+    """
     several = [*ast.walk(test)]
     asked = {id(each) for call in several if isinstance(call, ast.Call) and _asks(call) for each in call.args}
+    later = [each for node in several for each in getattr(node, "comparators", ())[1:]]
+    later += [each for node in several if isinstance(node, ast.BoolOp) for each in node.values[1:]]
     chosen = (ast.NamedExpr, ast.IfExp, ast.Lambda, ast.SetComp, ast.DictComp)
-    return not any(
+    return all(_looks(node) for each in later for node in ast.walk(each)) and not any(
         isinstance(node, chosen)
         or (isinstance(node, (ast.ListComp, ast.GeneratorExp)) and id(node) not in asked)
         or (isinstance(node, ast.comprehension) and node.ifs)
         for node in several
     )
+
+
+_LOOKING = frozenset(
+    """
+    abs all any bool callable float hasattr int isinstance len list max min range round set sorted sum tuple type zip
+    argmax argmin astype copy get item items keys mean prod ravel reshape std tolist transpose values var
+    """.split()  # noqa: SIM905
+)
+"""Functions and methods that look at what they are given."""
+
+
+def _looks(node: Any) -> bool:
+    """Say whether it is no call, or one of NumPy's and Python's functions that look at numbers."""
+    if not isinstance(node, ast.Call):
+        return True
+    root = node.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    is_numpys = root is not node.func and getattr(root, "id", "") in ("np", "numpy", "math")
+    return is_numpys or getattr(node.func, "attr", getattr(node.func, "id", "")) in _LOOKING
 
 
 _LEVELS = frozenset("debug info warning error critical exception log".split())  # noqa: SIM905

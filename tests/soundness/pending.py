@@ -24,7 +24,6 @@ PENDING: dict[str, str] = {
     "X25519": "inconclusive",  # agreement of keys is not followed
     "objects modulo a prime": "inconclusive",  # a signed whole number of Python's as a word
     "finer units far out": "holds",
-    "a method asked within a guard": "holds",
     "masks of a bias of sixteen runs": "holds",
     "own masks of a bias of sixteen runs": "holds",
     "masks of mean zero over many runs": "holds",

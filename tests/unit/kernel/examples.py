@@ -182,14 +182,23 @@ class CaughtGuard(RingSum):
             return
 
 
+class UpTo:
+    """A list of one number; of one that is too large it is empty, since an error says so."""
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def __getitem__(self, place: int) -> Any:
+        if self.number > 100:
+            raise IndexError("the inputs are too large")
+        return [self.number][place]
+
+
 class CaughtGuardWithAText(RingSum):
     """A method that NumPy's numbers have, and those of a trace have not."""
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        large: list[int] = []
-        if rows[0, 0, 0] > 100 and large.append(1):
-            raise ValueError("the inputs are too large")
-        if large:
+        if not list(UpTo(rows[0, 0, 0])):
             bare(channel, rows[:, 0] + len(rows[0, 0, 0].hex()))
 
 
@@ -197,10 +206,7 @@ class CaughtGuardWithASeed(RingSum):
     """What fails in the trace after a guard, and in no plain call, is not the error that ends the call."""
 
     def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
-        large: list[int] = []
-        if rows[0, 0, 0] > 100 and large.append(1):
-            raise ValueError("the inputs are too large")
-        if large:
+        if not list(UpTo(rows[0, 0, 0])):
             word = np.abs(np.rint(rows[0, 0, 0] * rows[0, 1, 0] * 2**20)).astype(np.int64)
             bare(channel, rows[:, 0] + 0 * np.random.default_rng([1, word]).normal())
 

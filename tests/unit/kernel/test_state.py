@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from secmix.kernel.numbers import Number, function
-from secmix.kernel.state import INF, LeftTrace, Trace, following, now, tracing
+from secmix.kernel.state import INF, LeftTrace, Trace, _guards, following, now, tracing
 
 PLAIN = """
 def root(number):
@@ -62,3 +62,35 @@ def test_a_trace_is_over_after_its_block() -> None:
         assert tracing()
         assert now() is trace
     assert not tracing()
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "x > 9 or np.abs(x).max() > 9",
+        "not np.isfinite(x).all() or len(x) != 3",
+        "any(v > 9 or math.isnan(v) for v in x)",
+        "0 < x < max(y)",
+        "self.is_large(x)",
+        "self.is_large(x) and x.sum() > 3",
+    ],
+)
+def test_a_test_that_looks_at_numbers_is_a_guard(test: str) -> None:
+    assert _guards((f"if {test}:\n", "    raise ValueError\n"), 1, ())
+    assert _guards((f"assert {test}\n",), 1, ())
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "x > 9 and self.refuses(x)",
+        "x < 9 or noted.append(x) is None",
+        "any(v > 9 and noted.append(v) for v in x)",
+        "0 < x < next(tries)",
+        "x > 9 and (lambda: 1)()",
+    ],
+)
+def test_what_is_called_after_an_answer_may_act_upon_it(test: str) -> None:
+    """One flip of a guard shows what its test does there, and no other place in a loop."""
+    assert not _guards((f"if {test}:\n", "    raise ValueError\n"), 1, ())
+    assert not _guards((f"assert {test}\n",), 1, ())
