@@ -11,6 +11,8 @@ import copy
 import functools
 import itertools
 import operator
+import pickle
+import random
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -290,6 +292,12 @@ for _name in "lt le gt ge eq ne add sub mul mod floordiv truediv pow and or xor 
 
 
 SYSTEM = "coins of the system"
+OF_NUMPY, OF_PYTHON = "coins of NumPy's global generator", "coins of the module random"
+
+
+def global_coins() -> dict[str, Any]:
+    """Return the states of generators that all code shares: whoever draws from one, in a library too, changes it."""
+    return {OF_NUMPY: pickle.dumps(np.random.get_state(legacy=False)), OF_PYTHON: random.getstate()}  # noqa: NPY002
 
 
 def noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:

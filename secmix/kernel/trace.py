@@ -33,7 +33,7 @@ from secmix.kernel.arrays import (
     secrets_in,
     variables_of,
 )
-from secmix.kernel.coins import ITSELF, Public
+from secmix.kernel.coins import ITSELF, Public, global_coins
 from secmix.kernel.draws import Draws
 from secmix.kernel.forms import MOST_TERMS, alone
 from secmix.kernel.kept import KEPT, kept
@@ -382,7 +382,12 @@ def _draws(*seed: int) -> Draws:
 
 def _follow_call(protocol: Any, network: Network, private: Followed, rng: Any, masks: Any, channel: _Channel) -> None:
     before, table = private.copy().reading.ravel().tolist(), private.table
+    coins = global_coins()
     result, _ = _traced_call(protocol, private, network, rng, masks, channel)
+    for what, state in global_coins().items():
+        if state != coins[what]:
+            code = getattr(type(protocol).average, "__code__", _traced_call.__code__)
+            now().by_value.setdefault(what, Place(code.co_filename, code.co_firstlineno))
     if now().answering:
         raise LeftTrace("the error that is raised is caught")
     channel.fit.results.append(channel.end_with(result))

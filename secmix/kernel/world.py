@@ -20,11 +20,14 @@ import operator
 import os
 import random
 import secrets
+import ssl
 import struct
 import sys
 import threading
 import time
+import timeit
 import types
+import uuid
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +38,7 @@ import numpy as np
 import scipy.sparse
 
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
-from secmix.kernel.coins import ERRORS, SYSTEM, WARNINGS, Public, clock, lifted, noted
+from secmix.kernel.coins import ERRORS, OF_NUMPY, OF_PYTHON, SYSTEM, WARNINGS, Public, clock, lifted, noted
 from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
 from secmix.kernel.functions import FOLLOWED, fsum, full, of_all_arguments
 from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
@@ -49,6 +52,7 @@ _LOCK = threading.RLock()
 _is_numbas: Any = functools.cache(lambda kind: str(kind.__module__).startswith("numba."))
 _IMPORT = builtins.__import__
 _SYSTEM_BYTES = noted(os.urandom, SYSTEM)
+_OF_KERNEL = {name: noted(getattr(os, name), SYSTEM) for name in ("getrandom",) if hasattr(os, name)}  # that of Linux
 _MAKERS = {"zeros": 0, "empty": None, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
@@ -212,6 +216,7 @@ def _extreme(original: Callable[..., Any], ufunc: Any) -> Callable[..., Any]:
 def replacements() -> dict[int, Any]:
     """Return what stands for what, by the identity of the original."""
     stands_for: dict[int, Any] = {id(os.urandom): _urandom}
+    stands_for |= {id(getattr(os, name)): each for name, each in _OF_KERNEL.items()}
 
     def replace(original: types.ModuleType, members: dict[str, Any]) -> types.ModuleType:
         stands_for.update({id(getattr(original, name)): each for name, each in members.items()})
@@ -223,15 +228,18 @@ def replacements() -> dict[int, Any]:
     numbers: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     numbers |= {name: of_all_arguments(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
     numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
-    numbers["random"] = replace(np.random, _guarded(np.random, "coins of NumPy's global generator") | generators)
+    numbers["random"] = replace(np.random, _guarded(np.random, OF_NUMPY) | generators)
     replace(np, numbers)
     replace(math, {name: _of_numbers(name) for name in _functions_of(math)} | {"fsum": fsum})
     drawn = {"randbelow": system_number, "randbits": lambda k: system_number(2**k)}
     replace(secrets, drawn | {"token_bytes": lambda nbytes=None: system_bytes(32 if nbytes is None else nbytes)})
-    replace(random, _guarded(random, "coins of the module random") | {"Random": PythonsDraws})
+    replace(random, _guarded(random, OF_PYTHON) | {"Random": PythonsDraws})
     clocks = {name: clock(getattr(time, name)) for name in _CLOCKS if hasattr(time, name)}
     replace(operator, {name: _not_followed(getattr(operator, name), f"operator.{name}") for name in ("is_", "is_not")})
     replace(time, _guarded(time, "the clock") | clocks | {"sleep": _not_followed(time.sleep, "time.sleep")})
+    replace(timeit, {"default_timer": clock(timeit.default_timer)})
+    replace(uuid, {"uuid1": noted(uuid.uuid1, SYSTEM)})
+    replace(ssl, {"RAND_bytes": noted(ssl.RAND_bytes, SYSTEM)})
     replace(hashlib, ALGORITHMS)
     replace(hmac, KEYED)
     replace(decimal, {"Decimal": _reading(decimal.Decimal)})
@@ -466,7 +474,12 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
         names = {sys.modules[name]: _instead(name, vars(sys.modules[name]), by_id) for name in modules}
         # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of two functions.
         draw, get = by_id[id(os.urandom)], functools.partial(_import, frozenset(modules), by_id)
-        names |= {os: {"urandom": draw}, random: {"_urandom": draw}, warnings: WARNINGS, builtins: {"__import__": get}}
+        names |= {
+            os: {"urandom": draw} | _OF_KERNEL,
+            random: {"_urandom": draw},
+            warnings: WARNINGS,
+            builtins: {"__import__": get},
+        }
         for module, instead in names.items():
             stack.enter_context(_with_names(vars(module), **instead))
         stack.enter_context(_with_names(sys.modules, **{each.__name__: by_id[id(each)] for each in _WHOLE_MODULES}))

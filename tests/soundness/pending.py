@@ -29,11 +29,4 @@ PENDING: dict[str, str] = {
     "masks of mean zero over many runs": "holds",
     "masks that many runs take off again": "holds",
     "own masks of many runs that are kept": "holds",
-    "looked at by a lot of os.getrandom": "holds",
-    "looked at by a lot of ssl": "holds",
-    "looked at by a lot of uuid1": "holds",
-    "looked at by a lot of timeit": "holds",
-    "looked at by a lot of SciPy": "holds",
-    "looked at by a lot of scikit-learn": "holds",
-    "looked at by a lot of NetworkX": "holds",
 }

@@ -5,17 +5,25 @@ from __future__ import annotations
 import os
 import random
 import secrets
+import ssl
+import timeit
 import uuid
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
+import scipy.stats
 from numpy.random import rand
+from unit.kernel.examples import RingSum
 
+from secmix.kernel.coins import OF_NUMPY, OF_PYTHON
 from secmix.kernel.state import Trace, following
+from secmix.kernel.trace import follow
 from secmix.kernel.world import replaced
+from secmix.network import Network
 
 
 def imported_where_it_is_used() -> Any:
@@ -50,6 +58,10 @@ NOTED: dict[str, Callable[[], Any]] = {
     "SystemRandom": lambda: random.SystemRandom().randrange(9),
     "Random without a seed": lambda: random.Random().random(),
     "random.random": lambda: random.random(),
+    "os.getrandom": lambda: os.getrandom(1),
+    "ssl.RAND_bytes": lambda: ssl.RAND_bytes(1),
+    "uuid1": lambda: uuid.uuid1(),
+    "a timer": lambda: round(timeit.default_timer()),
     "a function that is imported by name": lambda: rand(),  # noqa: NPY002
     "RandomState without a seed": lambda: np.random.RandomState().rand(),
     "a bit generator without a seed": lambda: np.random.PCG64(),
@@ -92,3 +104,28 @@ def test_outside_a_trace_all_is_as_it_was() -> None:
     before = os.urandom, random.Random, warnings.simplefilter, warnings.catch_warnings
     noted(NOTED["uuid4"])
     assert (os.urandom, random.Random, warnings.simplefilter, warnings.catch_warnings) == before
+
+
+class Drawing(RingSum):
+    """Draws a lot by what is no generator of its own."""
+
+    def __init__(self, draw: Callable[[], Any]) -> None:
+        self.draw = draw
+
+    def beside(self, channel: Any, rows: Any, masks: Any, rng: Any) -> None:
+        self.draw()
+
+
+@pytest.mark.parametrize(
+    ("draw", "what"),
+    [
+        (lambda: np.random.mtrand._rand.rand(), {OF_NUMPY}),
+        (lambda: scipy.stats.norm.rvs(), {OF_NUMPY}),
+        (lambda: networkx.gnp_random_graph(2, 0.5), {OF_PYTHON}),
+        (lambda: scipy.stats.norm.ppf(0.5), set()),
+    ],
+)
+def test_a_draw_of_a_library_from_a_generator_of_all_is_noted(draw: Callable[[], Any], what: set[str]) -> None:
+    fit = follow(Drawing(draw), Network.complete(3), [np.ones((1, 3, 2))])
+    assert not fit.error
+    assert {*fit.trace.by_value} == what
