@@ -554,7 +554,8 @@ def _is_less(scale: Any, modulus: Any, number: Number) -> bool:
 
     Such a residue tells the form modulo the modulus, divided by what this has in common with the scale.
     """
-    return scale != 0 and 0 < modulus < INF and _told(scale, modulus) != _told(number.scale, number.modulus)
+    known = scale != 0 and 0 < modulus < INF
+    return bool(known and _told(scale, modulus) != _told(number.scale, number.modulus))
 
 
 def _told(scale: Any, modulus: Any) -> Any:

@@ -22,7 +22,7 @@ from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
 from secmix.kernel.streams import follows
 from secmix.kernel.tables import Table, are_apart
-from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow, uncollected
+from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow, have_draws_in_common, uncollected
 from secmix.kernel.world import drawn_again, modules_of
 from secmix.network import Network
 from secmix.transcript import SEALED, SERVER, WITHOUT_KEY, Block, Channel
@@ -299,7 +299,10 @@ def _other_batches(
 
     if any(map(_is_repeated, draws)):
         return f"two of {most} runs in one call have the same masks"
-    if _share_masks(protocol, network, fit, inputs[0], seed, most):
+    runs = min(most, _DRAWN_OF_SEEDS if fit.trace.streams else _DRAWN)
+    if have_draws_in_common(protocol, network, runs, min(inputs[0].shape[2], _FEW), seed):
+        return f"masks of several of {runs} runs in one call are made of the same draws"
+    if _share_masks(protocol, network, fit, inputs[0], draws[0], seed):
         return f"two of {most} runs in one call have the same masks, where the protocol draws them"
     together = call(slice(None))
     for some in _batches(most, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2))):
@@ -321,41 +324,63 @@ def _batches(most: int, sizes: int) -> Iterator[slice]:
         end -= size
 
 
+_DRAWN, _DRAWN_OF_SEEDS = 257, 17  # runs whose masks are followed; each seed is compared with all others
 _FEW_RUNS = 5  # of equal inputs: where masks cancel, rounding and wrapped words leave fewer different numbers
 
 
-def _share_masks(protocol: Any, network: Network, fit: Fit, inputs: Any, seed: int, most: int) -> bool:
+def _share_masks(protocol: Any, network: Network, fit: Fit, inputs: Any, masks: Any, seed: int) -> bool:
     """Say whether runs of equal inputs send the same numbers in a large batch, where a few runs send all others.
 
-    Others are those that differ by more than rounding. What all runs send alike has no mask in it, since a coin has it
-    that another node begins, say.
+    They do so in one call, or in the one after it, with masks that the protocol draws; ``masks`` are as many others.
     """
     variables = fit.trace.variables
     masked = {
         each.frame[2] for each in fit.messages if any(variables[v].kind == "draw" for v in each.variables.tolist())
     }
-    some, many = (
-        copied(protocol).average(np.repeat(inputs, runs, axis=0), network, np.random.default_rng([seed, 5]))[1]
-        for runs in (_FEW_RUNS, most)
-    )
+
+    def calls(runs: int, given: Any = None) -> list[list[Block]]:
+        one, same = copied(protocol), np.repeat(inputs, runs, axis=0)
+        rngs = [np.random.default_rng([seed, 5 + call]) for call in range(2)]
+        return [list(one.average(same, network, rng, masks=given)[1]) for rng in rngs]
+
+    runs = [_FEW_RUNS, _FEW_RUNS, *[len(masks)] * 3]
+    several = zip(*calls(_FEW_RUNS), *calls(len(masks)), calls(len(masks), masks)[0], strict=False)  # may send others
     blocks = [
-        (one.payload, several.payload)
-        for one, several in zip(some, many, strict=False)  # other batches may send other blocks, which ends the proof
-        if one.kind in masked
-        and (one.payload.shape[1], several.payload.shape[1]) == (_FEW_RUNS, most)
-        and one.payload.dtype.kind in "iuf"
+        [block.payload for block in each]
+        for each in several
+        if each[0].kind in masked
+        and [block.payload.shape[1] for block in each] == runs
+        and each[0].payload.dtype.kind in "iuf"
     ]
-    sizes = [float(np.abs(one).max(initial=0)) for one, _ in blocks if one.dtype.kind == "f"]
+    sizes = [float(np.abs(few).max(initial=0)) for few, *_ in blocks if few.dtype.kind == "f"]
+    allowed = ROUNDING * max(sizes, default=0.0)
+    return any(_are_shared(allowed, *rows) for block in blocks for rows in zip(*block, strict=False))
+
+
+def _are_shared(allowed: float, few: Any, few_again: Any, many: Any, many_again: Any, others: Any) -> bool:
+    """Say whether runs have the same numbers, in whatever order, or in some entry, that would be others by chance.
+
+    Others are those that differ by more than rounding. What all runs send alike has no mask in it, since a coin has it
+    that another node begins, say.
+    """
 
     def are_near(runs: Any) -> Any:
-        first, *others = runs.astype(float)
-        return [_near(first, each, ROUNDING * max(sizes, default=0.0)).all() for each in others]
+        first, *rest = runs.astype(float)
+        return [_near(first, each, allowed).all() for each in rest]
 
-    return any(
-        not any(are_near(of_few)) and _is_repeated(of_many) and not _is_repeated(of_few) and not all(are_near(of_many))
-        for one, several in blocks
-        for of_few, of_many in zip(one, several, strict=False)  # by their coins, the first may send more than the other
-    )
+    def are_as_before(runs: Any, before: Any) -> Any:
+        return (runs == before).mean(axis=0) > 0.5
+
+    if any(are_near(few)) or all(are_near(many)):
+        return False
+    fresh = ~are_as_before(few_again, few) & (_different(few) == len(few)) & (_different(many) > 1)
+    shared = (2 * _different(many) < _different(others)) | are_as_before(many_again, many)
+    return bool((fresh & shared).any() or (_is_repeated(many) and not _is_repeated(few)))
+
+
+def _different(runs: Any) -> Any:
+    """Count the different numbers of each entry."""
+    return np.array([len({*entry}) for entry in runs.T.tolist()])
 
 
 def _is_repeated(numbers: Any) -> bool:

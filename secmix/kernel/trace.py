@@ -309,6 +309,18 @@ def follow(
     return fit
 
 
+def have_draws_in_common(protocol: Any, network: Network, runs: int, m: int, seed: int) -> bool:
+    """Say whether masks of several of so many runs are made of the same draws; where that is not followed, no."""
+    protocol = copied(protocol)
+    with replaced(modules_of(protocol)), following(Trace()), guarded(protocol), uncollected():
+        try:
+            masks = followed(protocol.draw_masks(runs, m, network, _draws(seed, 9)))
+        except (LeftTrace, Exception):  # which other traces meet, too
+            return False
+        of_runs = [{*variables_of(masks[run : run + 1]).tolist()} for run in range(len(masks))]
+    return len(set().union(*of_runs)) < sum(map(len, of_runs))
+
+
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Have no garbage collected meanwhile: Python would walk through all numbers again and again."""

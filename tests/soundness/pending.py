@@ -24,9 +24,4 @@ PENDING: dict[str, str] = {
     "X25519": "inconclusive",  # agreement of keys is not followed
     "objects modulo a prime": "inconclusive",  # a signed whole number of Python's as a word
     "finer units far out": "holds",
-    "masks of a bias of sixteen runs": "holds",
-    "own masks of a bias of sixteen runs": "holds",
-    "masks of mean zero over many runs": "holds",
-    "masks that many runs take off again": "holds",
-    "own masks of many runs that are kept": "holds",
 }

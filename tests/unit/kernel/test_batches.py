@@ -1,0 +1,104 @@
+"""Masks of many runs in one call are each run's own: also in one entry, in sums over runs, and in the next call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from unit.kernel.examples import RingSum, bare
+
+from secmix.adversaries import CuriousServer
+from secmix.kernel import clear, prove
+from secmix.kernel.clearance import KnownSums, Open
+from secmix.kernel.trace import have_draws_in_common
+from secmix.network import Network
+
+NETWORK = Network.complete(3)
+BLOCK = 16
+OF_DRAWS, OF_CALLS = "made of the same draws", "have the same masks, where the protocol draws them"
+Change = Callable[[Any], Any]
+
+
+class Changed(RingSum):
+    """Changes what is drawn for many runs."""
+
+    def __init__(self, change: Change) -> None:
+        self.change = change
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        masks = super().draw_masks(runs, m, network, rng)
+        return self.change(masks) if runs > BLOCK else masks
+
+
+class ChangedWhereDrawn(Changed):
+    """Changes masks that are not handed over."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return RingSum().draw_masks(runs, m, network, rng)
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        runs, _, m = np.shape(inputs)
+        if masks is None:
+            masks = self.draw_masks(runs, m, network, rng)
+            masks = self.change(masks) if runs > BLOCK else masks
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+class BareByLot(RingSum):
+    """Sends the inputs of all runs where a public coin says so: that is found where its options are traced."""
+
+    def beside(self, channel: Any, rows: Any, masks: Any, rng: Any) -> None:
+        if rng.integers(2):
+            bare(channel, rows[:, 0])
+
+
+def of_block(masks: Any) -> Any:
+    return np.concatenate([np.resize(masks[:BLOCK, :, :1], masks[:, :, :1].shape), masks[:, :, 1:]], axis=2)
+
+
+def reason(protocol: Any) -> str:
+    inputs = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 2))
+    found = clear(prove(protocol, NETWORK, inputs), NETWORK, CuriousServer())
+    assert isinstance(found, (Open, KnownSums))
+    return found.reason if isinstance(found, Open) else ""
+
+
+SHARED: dict[str, Change] = {
+    "an entry of a block": of_block,
+    "mean zero": lambda masks: masks - masks.mean(axis=0),
+    "the last takes all off": lambda masks: np.concatenate([masks[:-1], -masks[:-1].sum(axis=0, keepdims=True)]),
+    "each the negative of another": lambda masks: np.concatenate([masks[: len(masks) // 2], -masks[: len(masks) // 2]]),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_runs_that_share_draws_are_found(name: str) -> None:
+    assert OF_DRAWS in reason(Changed(SHARED[name]))
+
+
+def test_an_entry_that_runs_share_where_masks_are_drawn_is_found() -> None:
+    assert OF_CALLS in reason(ChangedWhereDrawn(of_block))
+
+
+def test_masks_that_are_kept_for_many_runs_are_found() -> None:
+    kept: dict[Any, Any] = {}
+    assert OF_CALLS in reason(ChangedWhereDrawn(lambda masks: kept.setdefault(masks.shape, masks)))
+
+
+@pytest.mark.parametrize("kind", [Changed, ChangedWhereDrawn])
+def test_masks_of_their_own_are_right(kind: Any) -> None:
+    assert not reason(kind(lambda masks: masks[::-1]))
+
+
+def test_a_coin_for_all_runs_is_no_mask_that_they_share() -> None:
+    assert OF_CALLS not in reason(BareByLot())
+
+
+def test_draws_that_are_not_followed_are_not_compared() -> None:
+    class Unknown(RingSum):
+        def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+            return rng.normal(size=(runs, network.n, m), scale=1.0).tobytes()
+
+    assert not have_draws_in_common(Unknown(), NETWORK, 3, 2, 0)
