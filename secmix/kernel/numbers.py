@@ -555,13 +555,14 @@ def _is_less(scale: Any, modulus: Any, number: Number) -> bool:
     Such a residue tells the form modulo the modulus, divided by what this has in common with the scale.
     """
     known = scale != 0 and 0 < modulus < INF
-    return bool(known and _told(scale, modulus) != _told(number.scale, number.modulus))
+    return bool(known and _period(scale, modulus) != _period(number.scale, number.modulus))
 
 
-def _told(scale: Any, modulus: Any) -> Any:
+def _period(scale: Any, modulus: Any) -> Any:
     common = common_step(abs(scale), modulus)
-    whole = type(modulus) is type(common) is int
-    return INF if not common else modulus // common if whole else modulus / common
+    if type(modulus) is type(common) is int and common:
+        return modulus // common
+    return modulus / common if common else INF
 
 
 def _is_of_one_node(number: Number) -> bool:
