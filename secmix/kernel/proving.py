@@ -213,6 +213,12 @@ def _assumptions(fit: Fit, stops: Iterable[Place], texts: Iterable[Place]) -> tu
         assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
     by_iteration = any(piece[0] == "iteration" for each in fit.trace.streams for piece in each.key[1:])
     assumed += ["with the seeds that make masks, each iteration comes once"] * by_iteration
+    codes = [abs(float(each.value)) for each in fit.trace.variables.values() if each.kind == "code"]
+    have_size = any(each.kind == "draw" and not each.range for each in fit.trace.variables.values())
+    seen = (
+        f"what nodes encode is at most the {max(codes, default=0.0):.3g} seen, beside which masks of a size are large"
+    )
+    assumed += [seen] * bool(codes and have_size)
     is_uniform = any(each.law in UNIFORM for each in fit.trace.variables.values())
     assumed += ["uniform masks hide several numbers together as they hide each of them"] * is_uniform
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)

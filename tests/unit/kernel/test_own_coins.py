@@ -166,3 +166,25 @@ def test_coins_that_others_have_end_the_proof(coins: Callable[..., Any], ends: b
     fit = follow(type("Handed", (Handed,), {"coins": staticmethod(coins)})(), NETWORK, INPUTS)
     assert not fit.error
     assert ("draws that it does not have for itself alone" in shared_coins(fit)) == ends
+
+
+class Squares(RingSum):
+    """Sums squares behind normal masks."""
+
+    def encode(self, row: Any) -> Any:
+        return row**2
+
+
+def test_how_large_encodings_are_is_assumed_behind_masks_that_have_a_size() -> None:
+    found = clear(prove(Squares(), NETWORK, INPUTS), NETWORK, CuriousServer())
+    assert isinstance(found, KnownSums)
+    largest = max(float((each**2).max()) for each in INPUTS)
+    assert (
+        f"what nodes encode is at most the {largest:.3g} seen, beside which masks of a size are large" in found.assumes
+    )
+    for of_any_size in (
+        known(lambda row, node: row**2),
+        clear(prove(RingSum(), NETWORK, INPUTS), NETWORK, CuriousServer()),
+    ):
+        assert isinstance(of_any_size, KnownSums)
+        assert not any("is at most the" in each for each in of_any_size.assumes)
