@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries import Eavesdropper
+from secmix.adversaries import CuriousServer, Eavesdropper
 from secmix.transcript import SERVER
 
 from .bases import Pairwise
 from .case import Case, each, input_of
+from .honest.practice.kinds import FAR, MANY
 from .honest.state import bare
+from .right.preparing import Prepared
 
 
 class Recognises(Pairwise):
@@ -82,6 +84,19 @@ def by_recomputing(heard: Any) -> Array:
     return np.stack([h.one("line", 0)[2:3] != h.one("masked", 0)[2:3] * (np.pi / 7) for h in heard]).astype(float)
 
 
+class Finer(Prepared):
+    """Vectors that are far out are counted in finer units."""
+
+    def prepared(self, s: Array) -> Array:
+        return np.where(np.abs(s).max(axis=2, keepdims=True) > FAR, s * 1e12, s)
+
+
+def enlarged(heard: Any) -> Array:
+    """Return what node 0 sends in finer units, where it does."""
+    numbers = heard.one("masked", 0)
+    return np.where(np.abs(numbers).max() > 1e11, numbers / 1e12, np.nan)
+
+
 BEYOND = [
     Case("recognises the audit", "beyond", Recognises, Eavesdropper(), "code that behaves while it is watched",
          attack=bare, secret=input_of(0)),
@@ -96,4 +111,6 @@ BEYOND = [
          attack=bare, secret=input_of(0), calls=1100, claims=0.01, settings={"model": {"iterations": 1}}),
     Case("last bits of odd multiples", "beyond", FewUnits, Eavesdropper(), "rounding that no grid makes exact",
          attack=by_recomputing, secret=lambda t: [float(t.inputs[0][0, 0, 2] < 0)], goal="bits", calls=60),
+    Case("finer units far out", "beyond", Finer, CuriousServer(), "beside numbers that no run had masks are small",
+         attack=each(enlarged), secret=input_of(0), accuracy=1e-3, calls=40, claims=0.1, deployed=MANY),
 ]  # fmt: skip

@@ -9,9 +9,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer
 
-from ...case import Case, each, input_of
+from ...case import Case, each
 from ...right.preparing import Prepared
-from .kinds import FAR, MANY
 
 FEW: dict[str, Any] = {"data": {"name": "breast_cancer", "features": 2, "rows_per_node": 2}}
 
@@ -59,25 +58,12 @@ class SignedByFloats(Signed):
         return np.float_power(-1.0, rows)
 
 
-class Finer(Prepared):
-    """Vectors that are far out are counted in finer units."""
-
-    def prepared(self, s: Array) -> Array:
-        return np.where(np.abs(s).max(axis=2, keepdims=True) > FAR, s * 1e12, s)
-
-
 def is_no_number(heard: Any) -> float:
     return float(not np.isfinite(heard.one("masked", 0)).all())
 
 
 def is_below(truth: Any) -> float:
     return float(truth.inputs[0][0, 0, 0] < 1)
-
-
-def enlarged(heard: Any) -> Array:
-    """Return what node 0 sends in finer units, where it does."""
-    numbers = heard.one("masked", 0)
-    return np.where(np.abs(numbers).max() > 1e11, numbers / 1e12, np.nan)
 
 
 SERVED, NAME = CuriousServer(), "beyond"
@@ -91,6 +77,4 @@ CASES = [
          attack=each(is_no_number), secret=is_below, **BITS),
     Case("a negative number to the power of a secret, as floats", NAME, SignedByFloats, SERVED, "the same",
          attack=each(is_no_number), secret=is_below, **BITS),
-    Case("finer units far out", NAME, Finer, SERVED, "beside numbers that no audited run had masks are small",
-         attack=each(enlarged), secret=input_of(0), accuracy=1e-3, calls=40, claims=0.1, deployed=MANY),
 ]  # fmt: skip
