@@ -45,7 +45,7 @@ _MOVING = frozenset(
     concatenate concat cross delete diag diagonal diff dot dsplit dstack ediff1d einsum expand_dims flip fliplr flipud
     hsplit hstack inner insert kron matrix_transpose meshgrid moveaxis ndim outer pad permute_dims ravel repeat reshape
     resize roll rollaxis rot90 row_stack shape size split squeeze stack swapaxes take take_along_axis tensordot tile
-    trace transpose tril triu unstack vdot vecdot vsplit vstack copy compress extract select
+    trace transpose tril triu unstack vdot vecdot vsplit vstack copy compress extract
     """.split()  # noqa: SIM905
 )
 _OF_ALL = frozenset(
@@ -243,6 +243,13 @@ def where(condition: Any, *choices: Any) -> Any:
     return array_of(found if a.kind == b.kind == kind else mapped(lambda x: cast(x, kind), found), kind)
 
 
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Stand for ``np.select``: the first choice whose condition is true."""
+    for condition, choice in reversed([*zip(condlist, choicelist, strict=True)]):
+        default = where(condition, choice, default)
+    return default
+
+
 def _reducing(ufunc: Any) -> Callable[..., Any]:
     def go(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, initial: Any = None) -> Any:
         more = {} if initial is None else {"initial": initial}
@@ -403,7 +410,7 @@ def _like(value: Any) -> Callable[..., Any]:
 
 
 _WORKED_OUT: dict[str, Callable[..., Any]] = {
-    **{"where": where, "sum": _reducing(np.add), "mean": mean, "clip": clip},
+    **{"where": where, "select": select, "sum": _reducing(np.add), "mean": mean, "clip": clip},
     "copyto": lambda dst, src, casting="", where=True: dst.__setitem__(..., np.where(where, src, dst)),
     **{"apply_along_axis": along, "take": take, "histogram": histogram, "bincount": bincount},
     **{"searchsorted": searchsorted, "digitize": digitize},

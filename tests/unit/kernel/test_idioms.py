@@ -77,7 +77,7 @@ x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bo
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
 masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
-np.rint(np.rint(x * 8) / 4) | np.rint(x * 0.0) | np.where(x > 0, [1.0, 2.0, 0.0], 1.0)
+np.select([x > 1, x > 0], [x, 2 * x], 5.0) | np.select([x < 0], [-1]) | np.select([np.array([True, False, True]), x > 0], [x, 3.0]) | np.rint(np.rint(x * 8) / 4) | np.rint(x * 0.0) | np.where(x > 0, [1.0, 2.0, 0.0], 1.0)
 x[0, 0] % np.ones(2) | x[0, 0] ** np.ones(2) | x[0, 0].astype(np.int64)|np.arange(2) | np.arange(2) % x[0, 0] | x[0, 0].astype(np.int64) & np.arange(4) | x[0, 0].astype(np.int64) ^ np.arange(4)
 scipy.sparse.eye(2, format="csr") @ np.ones(2) * abs(x[:, 0]) | math.fsum([1.0, 2.0]) * abs(x) | isinstance(x[0, 0], bytes) * 1 + abs(x) | abs(x) + len(bytes.fromhex("0a")) | np.array([1, 2, 3], copy=True) * abs(x) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
 """

@@ -54,7 +54,7 @@ SLIPS_OF_TYPE = 330
 iteration, tests that hand a value out, masks that runs of a batch share, modules that parts and functions bring along,
 and what uniform draws leave visible. Some ninety of them run in every clearance."""
 
-PREPARING = 501
+PREPARING = 508
 """The cost of how practice prepares numbers: rounding by lot and noise of a node's own, norms by hand, tables at a
 secret place, histograms, keys made one of another and the iteration in a log; and of nineteen slips of a further set,
 against these rules: what is compared by identity, where laws lie, what coins make large, what is written and read."""
