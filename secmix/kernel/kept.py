@@ -49,7 +49,7 @@ _PYTHONS |= {
     f"__{name}__"
     for name in """
     abstractmethods all annotate annotate_func annotations annotations_cache builtins cached conditional_annotations
-    dataclass_fields dataclass_params file firstlineno loader match_args orig_bases package parameters path slots spec
+    dataclass_fields dataclass_params file firstlineno loader match_args orig_bases package parameters path slotnames slots spec
     static_attributes warningregistry weakref
     """.split()  # noqa: SIM905
 }

@@ -391,6 +391,17 @@ def test_a_proof_that_is_kept_ends_no_other() -> None:
     assert all(not each.kept and not each.counts for each in proof.fits)
 
 
+class Weekly(datetime.date):
+    """Is looked at as for a copy, by which Python notes in its class which slots it has."""
+
+
+def test_what_a_first_look_leaves_in_a_class_is_no_difference() -> None:
+    holder = Holder([Weekly, Weekly(2026, 11, 27)])
+    before = digest(holder)
+    Weekly.__slotnames__ = []  # type: ignore[attr-defined]
+    assert digest(holder) == before
+
+
 def test_names_of_compiled_code_are_compared() -> None:
     holder = Holder([datetime.datetime_CAPI, vars(int)["from_bytes"]])
     before = digest(holder)
