@@ -196,9 +196,10 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
             if SumTraits.of(sums).reuses_masks and reused_masks is None:
                 reused_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)
             averages, _ = sums.average(vectors, network, sum_rng.spawn(1)[0], masks=reused_masks, channel=channel)
-            if np.shape(averages) != vectors.shape:
+            shape = np.shape(averages)
+            if len(shape) != 3 or shape[:2] != vectors.shape[:2] or shape[2] < vectors.shape[2]:
                 raise SecmixError(
-                    f"average() returned averages of shape {np.shape(averages)}, expected {vectors.shape}: return the "
+                    f"average() returned averages of shape {shape}, expected {vectors.shape}: return the "
                     "average that each node ends with, (runs, nodes, entries)"
                 )
             averages = defences.received(averages, self.n_components)
