@@ -54,7 +54,7 @@ from secmix.kernel.state import (
 )
 from secmix.kernel.streams import SecretBytes
 from secmix.kernel.tables import unknowns
-from secmix.kernel.world import modules_of, replaced, with_method
+from secmix.kernel.world import drawing_apart, modules_of, replaced, with_method
 from secmix.network import Network
 from secmix.transcript import Block, Channel, Transcript, listening, passed_on, watched
 
@@ -269,6 +269,7 @@ def follow(
     trace = Trace(flip=flip, script=script, in_order=bool(iterations), most_terms=most)
     fit, protocol = Fit(trace, network.n, iterations=iterations), copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
+    beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
 
     def look(varying: frozenset[str] | None) -> None:
         if not looks:
@@ -294,7 +295,8 @@ def follow(
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
                 any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
-                _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel)
+                with drawing_apart(beside):
+                    _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel)
                 look(varying)
             except (LeftTrace, Exception) as error:
                 if isinstance(error, LeftTrace) or not (trace.answering and _is_raised(error)):

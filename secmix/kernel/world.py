@@ -30,7 +30,7 @@ import types
 import uuid
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -488,6 +488,30 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
             product = lambda a, b, f=f: a.toarray() @ b if isinstance(b, Followed) else f(a, b)  # noqa: E731
             for method in ("__matmul__", "dot"):
                 stack.enter_context(with_method(kind, method, product))
+        yield
+
+
+_OF_ALL: random.Random = random._inst
+
+
+@contextmanager
+def drawing_apart(threads: Container[int | None]) -> Iterator[None]:
+    """Have these threads draw from a generator of their own, where they ask the module random.
+
+    What a server's threads draw meanwhile is not to be taken for draws of the protocol.
+    """
+    theirs = random.Random()
+
+    def apart(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def draw(*args: Any, **kw: Any) -> Any:
+            return (getattr(theirs, name) if threading.get_ident() in threads else original)(*args, **kw)
+
+        return draw
+
+    shared = {name: each for name, each in vars(random).items() if getattr(each, "__self__", None) is _OF_ALL}
+    instead = {name: apart(name, each) for name, each in shared.items()}
+    asked = {name: instead[name] for name in ("random", "getrandbits")}  # by methods that somebody took before
+    with _with_names(vars(random), **instead), _with_names(vars(_OF_ALL), **asked):
         yield
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import email.utils
 import os
 import random
 import secrets
 import ssl
+import threading
+import time
 import timeit
 import uuid
 import warnings
@@ -129,3 +132,35 @@ def test_a_draw_of_a_library_from_a_generator_of_all_is_noted(draw: Callable[[],
     fit = follow(Drawing(draw), Network.complete(3), [np.ones((1, 3, 2))])
     assert not fit.error
     assert {*fit.trace.by_value} == what
+
+
+def test_what_other_threads_draw_meanwhile_is_not_taken_for_a_lot() -> None:
+    done, drawn, dice = threading.Event(), threading.Event(), random._inst.randint  # type: ignore[attr-defined]
+
+    def draw() -> None:
+        while not done.is_set():
+            email.utils.make_msgid(domain="example.org")
+            dice(1, 6)
+            drawn.set()
+
+    other = threading.Thread(target=draw)
+    other.start()
+    try:
+        assert drawn.wait(60)
+        fit = follow(Drawing(lambda: time.sleep(0)), Network.complete(3), [np.ones((1, 3, 2))] * 3)
+    finally:
+        done.set()
+        other.join()
+    assert not fit.error
+    assert not fit.trace.by_value
+
+
+def in_a_thread() -> None:
+    thread = threading.Thread(target=networkx.gnp_random_graph, args=(2, 0.5))
+    thread.start()
+    thread.join()
+
+
+def test_what_a_thread_of_the_protocol_draws_is_noted() -> None:
+    fit = follow(Drawing(in_a_thread), Network.complete(3), [np.ones((1, 3, 2))])
+    assert fit.error or {*fit.trace.by_value} == {OF_PYTHON}
