@@ -72,7 +72,7 @@ CELLS: dict[str, Callable[[], Any]] = {
 
 SLIPS_BEYOND = 169
 """The cost of nineteen slips of one more set: residues of residues, draws of many runs, lots and clocks of libraries,
-tests that do more than look, and what powers and tables give beyond the data audited; 46 run in every clearance."""
+tests that do more than look, and what powers and tables give beyond the data audited; 58 run in every clearance."""
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 1955  # the most is secure aggregation, 1,949, of tables and of words
+    assert len(believed) <= 1965  # the most is secure aggregation, 1,961, of tables and of words
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     assert lines <= 4810 + OTHER_SEEDS + LARGE_NETWORKS + TABLES + PREPARING + slips
