@@ -49,8 +49,8 @@ _PYTHONS |= {
     f"__{name}__"
     for name in """
     abstractmethods all annotate annotate_func annotations annotations_cache builtins cached conditional_annotations
-    dataclass_fields dataclass_params file firstlineno loader match_args orig_bases package parameters path slotnames slots
-    spec static_attributes warningregistry weakref
+    dataclass_fields dataclass_params file firstlineno loader match_args orig_bases package parameters path slotnames
+    slots spec static_attributes warningregistry weakref
     """.split()  # noqa: SIM905
 }
 """Names under which Python keeps what it needs in a module or a class."""
