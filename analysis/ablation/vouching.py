@@ -6,7 +6,6 @@ that runs; a reading is made again where that can change it, which the doubts of
 
 from __future__ import annotations
 
-import importlib
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +22,10 @@ from analysis.information.run import Job, drawn, jobs_of
 from analysis.information.tasks import Array
 from analysis.study import Numbers
 from secmix.estimators import Estimate, information_lower_bound, ksg
-from secmix.estimators.ksg_estimator import invariance
+from secmix.estimators.ksg_estimator import estimator, invariance
 from secmix.estimators.ksg_estimator.levels import Levels
 from secmix.estimators.ksg_estimator.nearness import Nearness
 
-_information = importlib.import_module(
-    "secmix.estimators.ksg_estimator.estimator"
-)  # the package has a function of its name
 _SAID = "at least this much: "
 _PARTS = ("peers", "draws", "own", "again", "independent")
 _MOST_ROWS = 2000
@@ -61,13 +57,13 @@ class Safeguard:
 @contextmanager
 def _without_doubts(words: str) -> Iterator[None]:
     """Drop the doubts that have ``words`` in them."""
-    about, of_scales = _information.unmet_premises, invariance.Scales.unmet
+    about, of_scales = estimator.unmet_premises, invariance.Scales.unmet
 
     def kept(doubts: list[str]) -> list[str]:
         return [doubt for doubt in doubts if words not in doubt]
 
     with (
-        patch.object(_information, "unmet_premises", lambda *given: kept(about(*given))),
+        patch.object(estimator, "unmet_premises", lambda *given: kept(about(*given))),
         patch.object(invariance.Scales, "unmet", lambda self, error: kept(of_scales(self, error))),
     ):
         yield
@@ -90,14 +86,14 @@ def _still(self: Levels) -> tuple[float, float]:
 
 SAFEGUARDS: dict[str, Safeguard] = {
     "a linear function of y": Safeguard(
-        "premises.py", ("determined",), _nothing(_information, "determined", lambda *_: [])
+        "premises.py", ("determined",), _nothing(estimator, "determined", lambda *_: [])
     ),
     "growth with the rows": _dropped("levels.py", "still growing"),
     "rows too few to see growth": _dropped("levels.py", "too few to tell a settled"),
     "the way still to go": Safeguard("levels.py", (), _nothing(Levels, "interval", property(_still)), True),
     "planted information": _dropped("premises.py", "planted in data"),
     "the ceiling of distinct rows": _dropped("premises.py", "distinct rows of x cannot exceed"),
-    "growth that fades": Safeguard("fading.py", (), _nothing(_information, "steps", lambda *_: None), True),
+    "growth that fades": Safeguard("fading.py", (), _nothing(estimator, "steps", lambda *_: None), True),
     "lengths": _dropped("invariance.py", "the lengths of x and y alone"),
     "other scales": _dropped("invariance.py", "on other scales of the same data"),
     "a tenth above the largest scale": Safeguard(

@@ -117,7 +117,7 @@ def _sentence(verdict: Conclusion, cells: Sequence[Cell], question: str) -> str:
         bad = [c for c in cells if c.verdict == "violated"]
         listed = bad if len(bad) <= 5 else bad[:4]  # one more is named as well
         named = "; ".join(f"{c.protocol} against {c.adversary}" for c in listed)
-        more = f" and {len(bad) - 4} more" if len(bad) > 5 else ""
+        more = f" and {len(bad) - len(listed)} more" if len(listed) < len(bad) else ""
         text = f"The {question} is violated in {len(bad)} of {total}: {named}{more}"
         return (
             f"{text}. Of the rest, {count('inconclusive')} could not be decided."

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix.auditing.counterexamples.affine import DirectDecoding, decode_directly, marks, readings
@@ -18,6 +20,7 @@ from secmix.auditing.counterexamples.outside import OUTSIDE
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import proof_of, traced
 from secmix.auditing.report import Finding
+from secmix.auditing.soundness.numbers_read import Place
 from secmix.estimators.exact.structure import KNOWN
 from secmix.kernel import KnownSums
 
@@ -58,6 +61,12 @@ class DirectReading:
     @cached_property
     def _batches(self) -> dict[int, Halves]:
         return self.instance.batches(self.inputs)
+
+    @cached_property
+    def calls_on_zeros(self) -> dict[Place, NDArray[Any]]:
+        """What is read where all inputs are zero; made once, and when asked for."""
+        iteration, inputs = next(iter(self.inputs.items()))
+        return self.instance.zeros(iteration, len(inputs), inputs.shape[2])
 
     def as_audited(self) -> list[Finding]:
         """Find what ordinary calls reveal, of one run at a time or in batches."""

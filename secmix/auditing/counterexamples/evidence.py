@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -127,13 +126,7 @@ def _masks_off(reading: DirectReading, built: Any, missed: list[str]) -> list[Fi
 
 def _by_decoders(reading: DirectReading, missed: list[str]) -> list[Finding]:
     """Fit decoders on features of ordinary calls."""
-    first = next(iter(reading.inputs))
-    n, _, m = reading.inputs[first].shape
-
-    @cache
-    def zeros() -> dict[Place, NDArray[Any]]:
-        return reading.instance.zeros(first, n, m)
-
+    first, inputs = next(iter(reading.inputs.items()))
     for t, (train, test) in reading.ordinary_calls():
         fitted, runs = (len(truth_of(calls)) for calls in (train, [*train, *test]))
         if min(fitted, runs - fitted) < LEAST // 2:
@@ -142,8 +135,8 @@ def _by_decoders(reading: DirectReading, missed: list[str]) -> list[Finding]:
                 "increase runs"
             )
             continue
-        compares = t == first and any(_reads_vectors(call, m) for call in train)
-        if findings := _decoded(reading, train, test, zeros() if compares else {}, t):
+        compares = t == first and any(_reads_vectors(call, inputs.shape[2]) for call in train)
+        if findings := _decoded(reading, train, test, reading.calls_on_zeros if compares else {}, t):
             return findings
     return []
 

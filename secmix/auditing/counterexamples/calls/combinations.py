@@ -38,7 +38,7 @@ def is_solved(runs: Sequence[Run], nodes: Sequence[int]) -> bool:
     if not shared or not _suffice(runs, shared):
         return False
     table, inputs = _numbers(runs, shared), np.stack([run.inputs for run in runs])
-    table = np.column_stack([np.ones(len(table)), table / np.maximum(np.abs(table).max(axis=0), 1e-300)])
+    table = _with_constant(table, _scale(table))
     return any(len(_solved(table, inputs[:, node])[0]) for node in nodes)
 
 
@@ -51,9 +51,9 @@ def combinations(
         return []
     tables = [_numbers(runs, shared) for runs in (first, second)]
     inputs = [np.stack([run.inputs for run in runs]) for runs in (first, second)]
-    scale = np.maximum(np.abs(tables[0]).max(axis=0), 1e-300)
-    tables = [np.column_stack([np.ones(len(table)), table / scale]) for table in tables]
-    totals = [np.column_stack([np.ones(len(x)), x[:, list(honest)].sum(axis=1)]) for x in inputs]
+    scale = _scale(tables[0])
+    tables = [_with_constant(table, scale) for table in tables]
+    totals = [_with_constant(x[:, list(honest)].sum(axis=1)) for x in inputs]
     known = []
     for node in nodes:
         own = [x[:, node] for x in inputs]
@@ -87,6 +87,14 @@ def _suffice(runs: Sequence[Run], shared: Sequence[Place]) -> bool:
 def _numbers(runs: Sequence[Run], shared: Sequence[Place]) -> Array:
     table = np.stack([np.concatenate([numbers(run.rows[place]) for place in shared]) for run in runs])
     return np.where(np.isfinite(table), table, 0.0)
+
+
+def _scale(table: Array) -> Array:
+    return np.asarray(np.maximum(np.abs(table).max(axis=0), 1e-300))
+
+
+def _with_constant(table: Array, scale: Array | float = 1.0) -> Array:
+    return np.column_stack([np.ones(len(table)), table / scale])
 
 
 def _solved(table: Array, own: Array) -> tuple[Array, Array]:
