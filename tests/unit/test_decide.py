@@ -83,9 +83,13 @@ def judged(found: list[Finding], policy: PolicySpec, doubts: list[str]) -> NodeS
 @given(st.lists(findings(), min_size=1, max_size=5), findings(), limits)
 @example([finding(kind="lower bound", low=0.0, value=1.0, high=1.0)], finding(evidence="structure", low=0.5, value=0.5,
          high=0.5), PolicySpec(max_revealed_nodes=0))  # fmt: skip
+@example([finding(evidence="structure", low=0.0, value=0.0, high=0.0)], finding(low=0.0, value=0.0, high=0.0),
+         PolicySpec(max_normalised_leakage=0.0))  # fmt: skip
 def test_more_evidence_never_improves_a_verdict(found: list[Finding], more: Finding, policy: PolicySpec) -> None:
-    # Without exact evidence a node is inconclusive; with it, it may be cleared. So there is some from the start.
-    start = [finding(evidence="structure", low=0.0, value=0.0, high=0.0), *found]
+    # Without exact evidence, or under a limit on leakage without an upper bound of it, a node is inconclusive; with
+    # them it may be cleared. So there are both from the start.
+    start = [*(finding(evidence=evidence, low=0.0, value=0.0, high=0.0) for evidence in ("structure", "gaussian"))]
+    start += found
     before, after = judged(start, policy, []), judged([*start, more], policy, [])
     assert ORDER.index(after.verdict) >= ORDER.index(before.verdict)
     assert after.worst >= before.worst
