@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -115,14 +116,14 @@ class Endpoint:
 class _Bus:
     """One run: the messages in transit, and what each party waits for."""
 
-    def __init__(self, n: int, iteration: Any, deliver: Callable[[Frame, Any], Any]) -> None:
-        self.n, self.iteration, self.deliver = n, iteration, deliver
+    def __init__(self, n: int, iteration: Any, deliver: Callable[[Frame, Any], Any], pool: Executor) -> None:
+        self.n, self.iteration, self.deliver, self.pool = n, iteration, deliver, pool
         self.boxes: dict[tuple[int, int, str], deque[tuple[int, Any]]] = {}
         self.waiting: dict[int, tuple[int, int, str]] = {}
         self.results: dict[int, Any] = {}
         # Held while nobody is to go on: who releases one hands over the turn.
         self.turns: dict[int, threading.Lock] = {}
-        self.threads: list[threading.Thread] = []
+        self.begun: list[Future[None]] = []
         self.back = _held()
         self.error: BaseException | None = None
         self.stopped = False
@@ -153,8 +154,7 @@ class _Bus:
             for turn in self.turns.values():
                 with suppress(RuntimeError):  # of who was handed the turn when an interrupt came
                     turn.release()
-            for thread in self.threads:
-                thread.join()
+            wait(self.begun)
         if self.error is not None:
             raise self.error
         return self.results
@@ -168,9 +168,8 @@ class _Bus:
             if self.waiting.pop(party, None) is not None:
                 self.turns[party].release()
             else:
-                self.turns[party], follow = _held(), (self._follow, party, parties[party])
-                self.threads.append(threading.Thread(target=copy_context().run, args=follow, daemon=True))
-                self.threads[-1].start()
+                self.turns[party] = _held()
+                self.begun.append(self.pool.submit(copy_context().run, self._follow, party, parties[party]))
             self.back.acquire()
             if self.error is not None:
                 return
@@ -230,15 +229,16 @@ class Wire:
         channel.hold(-1, nodes, "input", s.transpose(1, 0, 2))
         for k in range(self.coins):
             channel.hold(-1, nodes, "coin", coins[:, :, k].transpose(1, 0, 2))
-        if runs == 1:
-            ended = [self._run(s[0], coins[0], channel.iteration, lambda frame, x: _passed(channel, frame, x))]
-        else:
-            ended = self._batch(s, coins, channel)
+        # Threads go from run to run: to start one takes as long as all that a party does.
+        with ThreadPoolExecutor(n + 1) as pool:
+            if runs == 1:
+                deliver = partial(_passed, channel)
+                ended = [self._run(s[0], coins[0], _Bus(n, channel.iteration, deliver, pool))]
+            else:
+                ended = self._batch(s, coins, channel, pool)
         return np.stack([np.stack(averages) for averages in ended]), channel.transcript
 
-    def _run(self, s: Any, coins: Any, iteration: Any, deliver: Callable[[Frame, Any], Any]) -> list[Any]:
-        bus = _Bus(len(s), iteration, deliver)
-
+    def _run(self, s: Any, coins: Any, bus: _Bus) -> list[Any]:
         def at_node(node: int) -> Any:
             line, own = Endpoint(bus, node), (coins[node],) if self.coins else ()
             average = np.asarray(self.node(line, s[node], *own))
@@ -253,10 +253,11 @@ class Wire:
         averages = bus.run(parties)
         return [averages[node] for node in range(len(s))]
 
-    def _batch(self, s: Any, coins: Any, channel: Channel) -> list[list[Any]]:
+    def _batch(self, s: Any, coins: Any, channel: Channel, pool: Executor) -> list[list[Any]]:
         """Run each run, then send the messages of all runs together, unless the channel changes them."""
         sent: list[list[_RunMessage]] = [[] for _ in range(len(s))]
-        ended = [self._run(s[k], coins[k], channel.iteration, _recording(sent[k])) for k in range(len(s))]
+        runs = [_Bus(s.shape[1], channel.iteration, _recording(messages), pool) for messages in sent]
+        ended = [self._run(s[k], coins[k], bus) for k, bus in enumerate(runs)]
         frames = [[(m.frame, m.origin, m.numbers.shape, m.numbers.dtype) for m in messages] for messages in sent]
         if other := next((run for run, own in enumerate(frames) if own != frames[0]), 0):
             raise SecmixError(
