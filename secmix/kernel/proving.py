@@ -371,13 +371,13 @@ def _are_shared(allowed: float, few: Any, few_again: Any, many: Any, many_again:
     """
 
     def are_near(runs: Any) -> Any:
-        first, *rest = runs.astype(float)
-        return [_near(first, each, allowed).all() for each in rest]
+        runs = runs.astype(float)
+        return _near(runs[0], runs[1:], allowed).all(axis=1)
 
     def are_as_before(runs: Any, before: Any) -> Any:
         return (runs == before).mean(axis=0) > 0.5
 
-    if any(are_near(few)) or all(are_near(many)):
+    if are_near(few).any() or are_near(many).all():
         return False
     fresh = ~are_as_before(few_again, few) & (_different(few) == len(few)) & (_different(many) > 1)
     shared = (2 * _different(many) < _different(others)) | are_as_before(many_again, many)
