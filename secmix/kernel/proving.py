@@ -344,13 +344,13 @@ def _share_masks(protocol: Any, network: Network, fit: Fit, inputs: Any, masks: 
         each.frame[2] for each in fit.messages if any(variables[v].kind == "draw" for v in each.variables.tolist())
     }
 
-    def calls(runs: int, given: Any = None) -> list[list[Block]]:
+    def calls(runs: int, most: int = 2, given: Any = None) -> list[list[Block]]:
         one, same = copied(protocol), np.repeat(inputs, runs, axis=0)
-        rngs = [np.random.default_rng([seed, 5 + call]) for call in range(2)]
+        rngs = [np.random.default_rng([seed, 5 + call]) for call in range(most)]
         return [list(one.average(same, network, rng, masks=given)[1]) for rng in rngs]
 
     runs = [_FEW_RUNS, _FEW_RUNS, *[len(masks)] * 3]
-    several = zip(*calls(_FEW_RUNS), *calls(len(masks)), calls(len(masks), masks)[0], strict=False)  # may send others
+    several = zip(*calls(_FEW_RUNS), *calls(len(masks)), *calls(len(masks), 1, masks), strict=False)  # may send others
     blocks = [
         [block.payload for block in each]
         for each in several
