@@ -71,10 +71,12 @@ def cell_cache(folder: Path) -> Path:
 
 def resumable(folder: Path) -> str:
     """Say what whoever interrupts an audit finds in ``folder``."""
+    said = "no cell was finished"
     with suppress(OSError):
         if any((folder / KEPT).iterdir()):
-            return f"finished cells are kept in {folder}; the same command resumes"
-    return "no cell was finished"
+            said = f"finished cells are kept in {folder}; the same command resumes"
+    earlier = any(folder.glob("report.*"))
+    return f"{said}; the report that lies there is of an earlier audit" if earlier else said
 
 
 def discard_cache(cache: Path) -> None:
