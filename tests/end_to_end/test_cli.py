@@ -197,9 +197,11 @@ def test_wrong_options_are_status_2() -> None:
     refused(audit(BASE, "--format", "pdf"), "'pdf'", "html")
     refused(audit(BASE, "--format", ""), "format")
     refused(audit(BASE, "--cell", "3"), "cell 3", "1")
-    for wrong in (["--cell", "0"], ["--seed", "-1"], ["--seed", "x"], ["--workers", "-1"], ["--nonsense"]):
+    for wrong in (["--cell", "0"], ["--seed", "-1"], ["--seed", "x"], ["--workers", "-1"], ["--time-limit", "0"],
+                  ["--memory-limit", "0"], ["--nonsense"]):  # fmt: skip
         result = audit(BASE, *wrong)
         assert result.exit_code == 2
+        assert wrong[0] in result.output
         assert "Traceback" not in result.output
 
 
