@@ -71,12 +71,12 @@ def cell_cache(folder: Path) -> Path:
 
 def resumable(folder: Path) -> str:
     """Say what whoever interrupts an audit finds in ``folder``."""
-    said = "no cell was finished"
+    outcome = "no cell was finished"
     with suppress(OSError):
         if any((folder / KEPT).iterdir()):
-            said = f"finished cells are kept in {folder}; the same command resumes"
+            outcome = f"finished cells are kept in {folder}; the same command resumes"
     earlier = any(folder.glob("report.*"))
-    return f"{said}; the report that lies there is of an earlier audit" if earlier else said
+    return f"{outcome}; the report that lies there is of an earlier audit" if earlier else outcome
 
 
 def discard_cache(cache: Path) -> None:
