@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from secmix._base import plugins
@@ -82,6 +83,15 @@ def at_home(text: str) -> str:
         return f"]({places.get(target, re.sub(r'/report[.]md$', '/report.html', target))})"
 
     return re.sub(r"\]\((?!https?:|#)([^)]+)\)", moved, text)
+
+
+def above_docs(text: str, copied: Mapping[str, str]) -> str:
+    """A tutorial with links to files above ``docs`` that lead to the site's pages, beside those of ``docs``."""
+
+    def moved(match: re.Match[str]) -> str:
+        return f"](../{copied.get(match[1], match[1])}"
+
+    return re.sub(r"\]\(\.\./\.\./([^)#]+)", moved, text)
 
 
 def names_alone(html: str) -> str:

@@ -58,5 +58,10 @@ def api(name: str) -> str:
     return "\n".join([*lines, *(f"::: {name}.{each}\n" for each in public)])
 
 
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Lead a tutorial's links to files of the checkout to the pages of the site that are made of them."""
+    return lists.above_docs(markdown, COPIED) if page.file.src_uri.startswith("tutorials/") else markdown
+
+
 def on_page_content(html: str, **_: Any) -> str:
     return lists.names_alone(html)

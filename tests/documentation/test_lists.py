@@ -52,6 +52,24 @@ def test_every_file_that_a_page_names_is_there() -> None:
     assert not [name for name in sorted(ours) if not any((root / above / name).exists() for above in ("", "secmix"))]
 
 
+def test_a_link_leads_to_a_file_of_the_checkout_or_to_a_page_made_from_code() -> None:
+    root, made = Path(__file__).parents[2], {"evidence.md", "threat-models.md", "scenario.md"}
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+    links = [
+        (page, link) for page in pages for link in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", page.read_text("utf-8"))
+    ]
+    assert links
+    assert not [
+        (page.name, link) for page, link in links if not (page.parent / link).exists() and Path(link).name not in made
+    ]
+
+
+def test_the_site_has_pages_of_files_above_it_beside_its_own() -> None:
+    text = "[a](../../CONTRIBUTING.md#add) [b](../../reports/noise/README.md) [c](../verdict.md)"
+    expected = "[a](../contributing.md#add) [b](../reports/noise/README.md) [c](../verdict.md)"
+    assert lists.above_docs(text, {"CONTRIBUTING.md": "contributing.md"}) == expected
+
+
 def test_every_evidence_says_how_it_is_got_and_what_it_assumes() -> None:
     page = lists.evidence()
     for each in installed():
