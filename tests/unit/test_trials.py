@@ -125,12 +125,13 @@ class Chatty(Plain):
             "Say less.",
             Advice("Say nothing.", {"protocol.silent": True}),
             Advice("Go.", {"network": {"nodes": 1}}),
+            Advice("Run more.", {"runs.more": 3}),  # runs is no table
         ]
 
 
 def test_what_cannot_be_tried_is_said_to_be_untried_and_what_cannot_run_is_left_out() -> None:
     (cell,) = audited(scenario(PLAIN, LISTENER), protocols={"chatty": Chatty()}).cells
-    assert [trial.outcome for trial in cell.trials] == ["not tried", "cannot be run", "cannot be run"]
+    assert [trial.outcome for trial in cell.trials] == ["not tried", *["cannot be run"] * 3]
     assert cell.advice == ["Say less. Not tried: audit the changed scenario before you rely on it."]
 
 

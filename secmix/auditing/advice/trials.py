@@ -210,7 +210,7 @@ def with_what_the_report_says(
 
 def _same(own: _Audited, trial: Trial, audited: Sequence[_Audited]) -> Iterator[Cell]:
     """Yield the cells of this report that are what the trial would make of ``own``."""
-    if not trial.change:
+    if not trial.change or trial.outcome == "cannot be run":
         return
     try:
         wanted = _unlabelled(changed_scenario(own.scenario, trial.change))
