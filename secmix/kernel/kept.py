@@ -75,11 +75,23 @@ def kept(
     try:
         roots = {"": protocol, "network": vars(network), "channel": own, "environment": dict(os.environ)}
         roots["at hand"] = _at_hand(channel.get("transcript"))
-        found = [walk.digest(each, path) for path, each in roots.items()]
-        digest: Any = (*found, *(walk.namespace(each, path, each.__setitem__) for path, each in spaces.items()))
+        found = [(path, walk.digest(each, path)) for path, each in roots.items()]
+        digest: Any = (*found, *((path, walk.namespace(each, path, each.__setitem__)) for path, each in spaces.items()))
     except Exception:  # too deep, or an object of a library refuses to say what it holds
         digest = object()
     return digest, walk.numbers
+
+
+def first_change(before: Any, after: Any) -> str:
+    """Name what differs first in two digests, by what holds it: a module or a class; empty where no name is known."""
+    path: list[str] = []
+    while isinstance(before, (list, tuple)) and type(before) is type(after) and len(before) == len(after):
+        before, after = next(each for each in zip(before, after, strict=True) if each[0] != each[1])
+        if isinstance(before, tuple) and isinstance(after, tuple) and before[:1] == after[:1] != ():
+            is_member = isinstance(before[0], tuple)  # else what holds members, of which the first is named
+            name = before[0][0] if is_member else before[0]
+            path += [name] * bool((is_member or not path) and name and isinstance(name, str))
+    return " of ".join(path[1::-1])
 
 
 def _at_hand(transcript: Any) -> list[Mapping[str, Any]]:

@@ -17,7 +17,7 @@ import numpy as np
 from secmix.kernel.algebra import UNIFORM, Component, Row, components, components_of_tables
 from secmix.kernel.arrays import Followed, concrete, followed, is_secret, variables_of
 from secmix.kernel.forms import MOST_TERMS, Shared, packed
-from secmix.kernel.kept import KEPT
+from secmix.kernel.kept import KEPT, first_change
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
 from secmix.kernel.streams import follows
@@ -113,8 +113,10 @@ def prove(
     names = dict.fromkeys(name for each in (fit, *others) for *_, name in each.trace.turns)
     covers += [f"{name}, on which more hangs than was tried" for name in names if not all_tried]
     if iterations:  # what a call leaves is followed, where all traces begin alike but the first: that may fill a cache
-        covers += [KEPT] * any(each.kept[0] != fit.kept[0] for each in fits[2:])
-    covers += [KEPT] * any(not iterations and len(each.kept) > _CALLS and each.kept[2] != each.kept[3] for each in fits)
+        looks = [(fit.kept[0], each.kept[0]) for each in fits[2:]]
+    else:
+        looks = [(each.kept[2], each.kept[3]) for each in fits if len(each.kept) > _CALLS]
+    covers += [f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1]][:1]
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept, each.counts = [], []
     assumes = _assumptions(fit, [*(place for place, _ in guards), *fit.trace.stops], texts)
