@@ -16,6 +16,7 @@ from secmix.auditing.cells.observed import observed
 from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Cell, Report
 from secmix.auditing.setup import build_setup
+from secmix.errors import SecmixError
 from secmix.protocols import Advice, Plain, SecureSum
 from secmix.scenario import from_dict
 
@@ -133,6 +134,11 @@ def test_what_cannot_be_tried_is_said_to_be_untried_and_what_cannot_run_is_left_
     (cell,) = audited(scenario(PLAIN, LISTENER), protocols={"chatty": Chatty()}).cells
     assert [trial.outcome for trial in cell.trials] == ["not tried", *["cannot be run"] * 3]
     assert cell.advice == ["Say less. Not tried: audit the changed scenario before you rely on it."]
+
+
+def test_a_key_below_a_value_that_is_no_table_is_named() -> None:
+    with pytest.raises(SecmixError, match="'runs.more' cannot be changed: 'runs' is no table"):
+        changed_scenario(from_dict({**scenario(PLAIN, LISTENER), "runs": 200}), {"runs.more": 3})
 
 
 def test_a_leak_that_exact_evidence_does_not_see_is_not_called_closed() -> None:

@@ -42,10 +42,15 @@ def try_in_turn(measures: Iterable[Advice], attempt: Callable[[Advice], T], help
 
 
 def changed_scenario(cell: Scenario, change: Mapping[str, Any]) -> Scenario:
-    """Return ``cell`` with these keys changed, and without its protocol's label, which may name what has changed."""
+    """Return ``cell`` with these keys changed, and without its protocol's label, which may name what has changed.
+
+    Raises SecmixError if the change does not fit the rest.
+    """
     content = cell.to_dict()
     for key, value in change.items():
         table, _, name = key.partition(".")
+        if name and not isinstance(content.get(table, {}), Mapping):
+            raise SecmixError(f"'{key}' cannot be changed: '{table}' is no table of a scenario, but a value")
         content[table] = {**content.get(table, {}), name: value} if name else value
     content["protocol"] = {key: value for key, value in content["protocol"].items() if key != "label"}
     return from_dict(content)
