@@ -64,7 +64,7 @@ class DirectReading:
 
     @cached_property
     def calls_on_zeros(self) -> dict[Place, NDArray[Any]]:
-        """What is read where all inputs are zero; made once, and when asked for."""
+        """Read calls in which all inputs are zero; made once, and when asked for."""
         iteration, inputs = next(iter(self.inputs.items()))
         return self.instance.zeros(iteration, len(inputs), inputs.shape[2])
 
