@@ -137,7 +137,7 @@ def test_what_cannot_be_tried_is_said_to_be_untried_and_what_cannot_run_is_left_
 
 
 def test_a_key_below_a_value_that_is_no_table_is_named() -> None:
-    with pytest.raises(SecmixError, match="'runs.more' cannot be changed: 'runs' is no table"):
+    with pytest.raises(SecmixError, match=r"'runs\.more' cannot be changed: 'runs' is no table"):
         changed_scenario(from_dict({**scenario(PLAIN, LISTENER), "runs": 200}), {"runs.more": 3})
 
 
