@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from secmix.kernel.arrays import (
     Followed,
@@ -53,9 +54,11 @@ _OF_ALL = frozenset(
     argmax argmin argsort partition argpartition sort median percentile quantile nanmedian nanpercentile nanquantile std
     var nanstd nanvar ptp norm allclose array_equal count_nonzero cov corrcoef det inv pinv solve
     eigvalsh cholesky matrix_rank matrix_power cond fft ifft rfft irfft interp polyfit polyval convolve
-    correlate logsumexp unwrap nanmax nanmin nansum nanmean trapezoid gradient
+    correlate unwrap nanmax nanmin nansum nanmean trapezoid gradient softmax log_softmax
     """.split()  # noqa: SIM905
 )
+OF_SCIPY = ("softmax", "log_softmax", "logsumexp")
+"""Functions of ``scipy.special`` that are followed, beside its ufuncs; of finite numbers they are finite."""
 _FAILING = frozenset({"inv", "pinv", "solve", "eigvalsh", "cholesky", "matrix_power"})
 _ADDING = frozenset(
     "average cross diff dot ediff1d einsum inner kron outer tensordot trace vdot vecdot".split()  # noqa: SIM905
@@ -100,13 +103,14 @@ def _signature(func: Any) -> inspect.Signature:
 
 def _call(func: Any, args: Any, kw: Any) -> Any:
     name, secret = func.__name__, is_secret([args, kw])
+    what = f"{'scipy.special' if name in OF_SCIPY else 'np'}.{name} of a secret"
     if name in _WORKED_OUT and _takes(_WORKED_OUT[name], args, kw):
         return _WORKED_OUT[name](*args, **kw)
     if name in _MOVING and (secret or any(each.dtype.kind == "f" for each in parts([args, kw]))):
         return _moved(func, args, kw)
     if secret and name in _OF_ALL and not args:
         return _along(func, kw)
-    return plainly(func, values(args, f"np.{name} of a secret"), values(kw, f"np.{name} of a secret"))
+    return plainly(func, values(args, what), values(kw, what))
 
 
 def _takes(worked_out: Callable[..., Any], args: Any, kw: Any) -> bool:
@@ -370,6 +374,11 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     return a if high is None else np.minimum(a, high)
 
 
+def logsumexp(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    """Stand for SciPy's ``logsumexp``; with weights it may be no number."""
+    return _along(scipy.special.logsumexp, {"a": a, "axis": axis, "keepdims": keepdims})
+
+
 def digits(a: Any, decimals: int = 0) -> Any:
     """Stand for ``np.round``."""
     a, name, step = followed(a), f"np.round {decimals}", 10.0**-decimals if decimals else 1
@@ -410,7 +419,7 @@ def _like(value: Any) -> Callable[..., Any]:
 
 
 _WORKED_OUT: dict[str, Callable[..., Any]] = {
-    **{"where": where, "select": select, "sum": _reducing(np.add), "mean": mean, "clip": clip},
+    **{"where": where, "select": select, "sum": _reducing(np.add), "mean": mean, "clip": clip, "logsumexp": logsumexp},
     "copyto": lambda dst, src, casting="", where=True: dst.__setitem__(..., np.where(where, src, dst)),
     **{"apply_along_axis": along, "take": take, "histogram": histogram, "bincount": bincount},
     **{"searchsorted": searchsorted, "digitize": digitize},

@@ -36,11 +36,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+import scipy.special
 
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
 from secmix.kernel.coins import ERRORS, OF_NUMPY, OF_PYTHON, SYSTEM, WARNINGS, Public, clock, lifted, noted
 from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
-from secmix.kernel.functions import FOLLOWED, fsum, full, of_all_arguments
+from secmix.kernel.functions import FOLLOWED, OF_SCIPY, fsum, full, of_all_arguments
 from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
 from secmix.kernel.numbers import Number, as_integer, cast, function, plain
 from secmix.kernel.older import PythonsDraws, RandomStateDraws
@@ -230,6 +231,8 @@ def replacements() -> dict[int, Any]:
     numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
     numbers["random"] = replace(np.random, _guarded(np.random, OF_NUMPY) | generators)
     replace(np, numbers)
+    special = {name: of_all_arguments(getattr(scipy.special, name)) for name in OF_SCIPY}
+    replace(scipy, {"special": replace(scipy.special, special)})
     replace(math, {name: _of_numbers(name) for name in _functions_of(math)} | {"fsum": fsum})
     drawn = {"randbelow": system_number, "randbits": lambda k: system_number(2**k)}
     replace(secrets, drawn | {"token_bytes": lambda nbytes=None: system_bytes(32 if nbytes is None else nbytes)})

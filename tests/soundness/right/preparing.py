@@ -6,6 +6,8 @@ import logging
 from typing import Any
 
 import numpy as np
+import scipy.special
+from scipy.special import logsumexp
 
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer
@@ -64,6 +66,21 @@ class Softmax(Prepared):
     def prepared(self, s: Array) -> Array:
         e = np.exp(s - s.max(axis=2, keepdims=True))
         return e / e.sum(axis=2, keepdims=True)
+
+
+class SoftmaxOfSciPy(Prepared):
+    """Votes: a softmax of a library."""
+
+    def prepared(self, s: Array) -> Array:
+        return scipy.special.softmax(s, axis=2)
+
+
+class Responsibilities(Prepared):
+    """Each entry a point: the share that the first of two components has in it, as an E-step works it out."""
+
+    def prepared(self, s: Array) -> Array:
+        joint = np.stack([np.log(0.3) - 0.5 * s**2, np.log(0.7) - 0.5 * (s - 2.0) ** 2])
+        return np.exp(joint[0] - logsumexp(joint, axis=0))
 
 
 class Logistic(Prepared):
@@ -206,6 +223,8 @@ CASES = [
     right("a layer norm", LayerNorm, CuriousServer(), BONAWITZ, **PREPARED),
     right("of unit length", UnitLength, CuriousServer(), BONAWITZ, **PREPARED),
     right("a softmax", Softmax, CuriousServer(), BONAWITZ, **PREPARED),
+    right("a softmax of SciPy's", SoftmaxOfSciPy, CuriousServer(), BONAWITZ, **PREPARED),
+    right("responsibilities by logsumexp", Responsibilities, CuriousServer(), BONAWITZ, **PREPARED),
     right("probabilities", Logistic, CuriousServer(), BONAWITZ, **PREPARED),
     right("a log-likelihood", LogLikelihood, CuriousServer(), BONAWITZ, **PREPARED),
     right("along an axis", AlongAnAxis, CuriousServer(), BONAWITZ, **PREPARED),

@@ -24,6 +24,8 @@ import scipy.linalg
 import scipy.sparse
 import scipy.spatial
 import scipy.special
+from scipy import special
+from scipy.special import logsumexp
 from unit.kernel.examples import evaluated
 
 from secmix.kernel.arrays import Followed, array_of, concrete, is_secret
@@ -74,6 +76,7 @@ np.apply_along_axis(lambda v: v / abs(v).max(), 1, x) | np.apply_along_axis(lamb
 np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.searchsorted([0.0, 1.0], x[0], side="right") | np.digitize(x[0, 0], [0.0, 0.5]) | np.take(np.ones(3), np.searchsorted([0.0, 1.0], x))
 np.median(np.abs(x)) ** 0.5 | np.percentile(np.abs(x), 50) | np.histogram(x, 4, (-2, 2))[0] | np.histogram(x, bins=[-1.0, 0.0, 3.0])[0] | np.histogram(x)[1] | np.bincount(np.clip(np.floor(x[0]), 0, 4).astype(int), minlength=5) | np.bincount(np.clip(np.trunc(x[0]), 0, 4).astype(int), [1.0, 2.0, 3.0], 5)
 x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
+scipy.special.softmax(x) | scipy.special.softmax(x, axis=1) | scipy.special.log_softmax(x, axis=0) | scipy.special.logsumexp(x) | scipy.special.logsumexp(x, axis=0) | scipy.special.logsumexp(x, 1, keepdims=True) | special.softmax(x, axis=-1) | logsumexp(x, axis=(0, 1)) | imported(x)
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
 masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
@@ -87,7 +90,7 @@ np.frombuffer(x.tobytes()) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.fromb
 memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mean(x[0])
 np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x, "auto") | np.apply_along_axis(lambda v: 1.0 if v[0] > 0 else 0.0, 0, x)
-np.where(x > 0) | x[x > 0] | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x)
+np.where(x > 0) | x[x > 0] | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x) | scipy.special.logsumexp(x, b=x) | scipy.special.logsumexp(x, 0, np.ones((2, 1))) | scipy.special.logsumexp(x, return_sign=True)[0]
 scipy.spatial.distance.cdist(x, x) | jitted(x) | np.random.default_rng(0).permutation(x) | np.random.default_rng(0).normal(x) | x.astype(str)
 x.view(np.uint64) | np.packbits(x > 0) | x.data | x.ctypes | bytes(x) | bytearray(x) | hashlib.sha256(x).hexdigest() | zlib.crc32(x)
 lazy_hash(x) | array.array("d", x[0]) | decimal.Decimal(x[0, 0]) | 1.0 if x[0, 0] > 0 else 0.0 | [v for v in x[0] if v > 0]
@@ -98,6 +101,12 @@ np.savetxt("/dev/null", x) | x.tofile("/dev/null") | np.random.default_rng(x[0, 
 caught(x) | suppressed(x) | x.item(0).to_bytes() | np.float64(x[0, 0]) | operator_index(x) | np.lexsort(x) | np.roots(x[0]) | stacked_objects(x) | x.__array__() | 1.0 if x[:1, 0] > 0 else 0.0 | pickle.dumps(x[0, 0]) | hash(objects(x)) | np.put(np.zeros(3, int), [0], x[0, 0])
 x[0, 0] * 1j | [0] * x[0, 0] | np.concatenate([x[0], np.array([1j])]) | np.append(x[0], np.array(["text"])) | np.add.at(np.zeros(3, int), [0], x[0, 0]) | x[0, 0] + "text" | hashlib.sha256(objects(x)) | list(objects(x)) and bytes(objects(x))
 """
+
+
+def imported(x: Any) -> Any:
+    from scipy.special import log_softmax
+
+    return log_softmax(x, axis=1)
 
 
 def filled(x: Any) -> Any:
@@ -257,11 +266,13 @@ def test_what_comes_out_public_is_the_same_for_other_secrets(idiom: str) -> None
 
 
 FINITE = """
+scipy.special.softmax(x, axis=1) | scipy.special.log_softmax(x[0]) | scipy.special.logsumexp(x[0], axis=0) | np.exp(x - scipy.special.logsumexp(x, axis=1, keepdims=True))
 scipy.special.expit(x) | x * x | np.abs(x) | np.sqrt(np.abs(x)) | np.log(np.maximum(x, 0.1)) | np.log1p(np.abs(x) + 1) | 1 / (np.abs(x) + 0.5) | x ** 2
 x / np.maximum(np.abs(x) / 4, 0.1) | np.minimum(1, 2 / np.maximum(x, 1.0)) | np.exp(x) | np.clip(x, -np.inf, 2.0) | np.reciprocal(np.exp(x) * 2 + 1)
 np.where(x > 0, x, 0.0) | x / np.maximum(np.linalg.norm(x[0]), 1.0) | np.power(np.maximum(x, 0.5), 0.5) | x > np.inf | np.sqrt(np.where(x > 0, 1.0, 0.0))
 """
 MAYBE = """
+scipy.special.softmax(np.where([True, True, False], x[0], -np.inf)) | scipy.special.logsumexp(np.append(x[0], np.inf)) | scipy.special.log_softmax(np.append(x[0], np.nan))
 scipy.special.logit(x) | np.sqrt(x) | np.log(x) | np.log(np.abs(x)) | np.log1p(x) | 1 / x | x / x[:, :1] | np.reciprocal(x) | x ** -1 | x ** 0.5 | np.arcsin(x)
 np.where(x > 5, np.inf, x) | np.where(x > 5, x, np.nan) | np.mod(2.0, x) | x % x[:, :1] | 1 / (np.abs(x) - 1) | x[0, 0] / x[0, 1] | np.corrcoef(x[0], x[0])
 1 / np.minimum(np.maximum(x, 1.0), 0.0) | np.sqrt(-np.abs(x)) | x * np.inf | np.power(x, x[:, :1]) | 2.0 % x[0, 0]
