@@ -341,10 +341,8 @@ def _share_masks(protocol: Any, network: Network, fit: Fit, inputs: Any, masks: 
 
     They do so in one call, or in the one after it, with masks that the protocol draws; ``masks`` are as many others.
     """
-    variables = fit.trace.variables
-    masked = {
-        each.frame[2] for each in fit.messages if any(variables[v].kind == "draw" for v in each.variables.tolist())
-    }
+    draws = {v for v, each in fit.trace.variables.items() if each.kind == "draw"}
+    masked = {each.frame[2] for each in fit.messages if not draws.isdisjoint(each.variables.tolist())}
 
     def calls(runs: int, most: int = 2, given: Any = None) -> list[list[Block]]:
         one, same = copied(protocol), np.repeat(inputs, runs, axis=0)
