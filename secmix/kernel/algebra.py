@@ -76,10 +76,10 @@ def components(
     cells: Iterable[Row], variables: Mapping[int, Variable], formulas: Mapping[int, int] | None = None
 ) -> list[Component]:
     """Return all components of the rows that ``cells`` hold, equal ones once, with the largest data."""
-    found = [cell for cell in cells if cell[1].form]
+    linear = [cell for cell in cells if cell[1].form]
     groups: dict[int, list[Row]] = {}
-    of_row, variables_of = _joined(number.form for _, number in found)
-    for label, row in zip(of_row, found, strict=True):
+    of_row, variables_of = _joined(number.form for _, number in linear)
+    for label, row in zip(of_row, linear, strict=True):
         groups.setdefault(label, []).append(row)
     several: list[Component] = []
     shapes: dict[Any, tuple[int, tuple[tuple[Form, Any], ...], dict[int, int], dict[int, int]]] = {}
@@ -174,11 +174,11 @@ def _once(several: Iterable[Component]) -> list[Component]:
     return [replace(component, columns=columns) for alike in unique.values() for component, columns in alike]
 
 
-def _are_equal(one: Component, other: Component) -> bool:
+def _are_equal(component: Component, other: Component) -> bool:
     """Say whether the rows of two components have the same coefficients, column by column."""
-    used, of_other = (np.array([*each.places]) for each in (one, other))
+    used, of_other = (np.array([*each.places]) for each in (component, other))
     alike: dict[Any, bool] = {}  # rows of one table share their variables
-    for (a, by_a), (b, by_b) in zip(one.forms, other.forms, strict=True):
+    for (a, by_a), (b, by_b) in zip(component.forms, other.forms, strict=True):
         long, beside = packed(a), packed(b)
         if long is not None and beside is not None:
             bases = ((form.base, form.first) for form in (a, b) if isinstance(form, Shared))
@@ -188,7 +188,7 @@ def _are_equal(one: Component, other: Component) -> bool:
                 alike[key] = np.array_equal(*places)
             if not alike[key] or not np.array_equal(by_a * long.coefficients, by_b * beside.coefficients):
                 return False
-        elif {one.places[v]: c for v, c in scaled(a, by_a).items()} != {
+        elif {component.places[v]: c for v, c in scaled(a, by_a).items()} != {
             other.places[v]: c for v, c in scaled(b, by_b).items()
         }:
             return False
@@ -237,12 +237,12 @@ def _shape(forms: Sequence[tuple[Form, Any]]) -> tuple[Any, int]:
     return tuple((id(form.base), form.first - origin.first, x, type(x)) for form, x in shared), origin.first
 
 
-def _laws(one: Component) -> Any:
+def _laws(component: Component) -> Any:
     """Return what equal components have in common beside the terms of their rows."""
-    of_formula = {each: k for k, each in reversed([*enumerate(one.formula)])}
-    alike = tuple(map(of_formula.get, one.formula))  # which are computed alike, whatever the formula
-    laws = tuple((each.node, each.step, each.range, each.spread, each.law, each.stream) for each in one.variables)
-    return one.rows, one.modulus, laws, alike
+    of_formula = {each: k for k, each in reversed([*enumerate(component.formula)])}
+    alike = tuple(map(of_formula.get, component.formula))  # which are computed alike, whatever the formula
+    laws = tuple((each.node, each.step, each.range, each.spread, each.law, each.stream) for each in component.variables)
+    return component.rows, component.modulus, laws, alike
 
 
 Combination = tuple[tuple[tuple[int, int], float], ...]
@@ -277,11 +277,11 @@ def knowledge_of_all(
                 break
         else:
             alike.append(([place], part, known))
-    found: dict[int, Knowledge] = {}
+    by_place: dict[int, Knowledge] = {}
     for places, part, known in (each for alike in unique.values() for each in alike):
         learnt = knowledge(part, range(len(part.rows)), corrupt, repeated, known=known)
-        found.update(dict.fromkeys(places, learnt))
-    return [found[place] for place in range(len(found))]
+        by_place.update(dict.fromkeys(places, learnt))
+    return [by_place[place] for place in range(len(by_place))]
 
 
 def knowledge(
@@ -313,12 +313,12 @@ def knowledge(
         sums = _sums(known, nodes)
         distance = _uniform(table, modulus, draws, own)[1] if draws else 0.0
         return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas), distance)
-    seen = table[:, data].astype(float)
+    of_data = table[:, data].astype(float)
     hiding = table[:, draws].astype(float)
     spread = np.array([_hiding(own[k], component.largest) for k in draws])
-    free = _free_of(hiding, seen)
+    free = _free_of(hiding, of_data)
     exact = _shares(free, np.zeros((len(free), 0)), nodes)
-    behind = _shares(seen * (component.largest or 1.0), hiding * spread / repeated**0.5, nodes)
+    behind = _shares(of_data * (component.largest or 1.0), hiding * spread / repeated**0.5, nodes)
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
     between_steps = reason if any(own[k].step for k in draws) and hiding.any() else ""
     sums = _sums(free, nodes)
@@ -443,45 +443,45 @@ def _less(row: list[int], pivot: list[int], factor: int, modulus: int) -> list[i
     return [(a - factor * b) % modulus for a, b in zip(row, pivot, strict=True)] if factor else row
 
 
-def _free_of(hiding: Any, seen: Any) -> Any:
+def _free_of(hiding: Any, data: Any) -> Any:
     """Return the combinations of rows in which every mask cancels, as combinations of data."""
-    seen, hiding = _unit_rows(seen, hiding)
+    data, hiding = _unit_rows(data, hiding)
     if hiding.size:
         basis, sizes, _ = np.linalg.svd(hiding, full_matrices=True)
         sizes = np.concatenate([sizes, np.zeros(len(basis) - len(sizes))])
-        seen = basis[:, sizes <= TOLERANCE * max(sizes[0], TOLERANCE)].T @ seen
-    if not seen.size:
-        return seen
-    _, sizes, rows = np.linalg.svd(seen, full_matrices=False)
+        data = basis[:, sizes <= TOLERANCE * max(sizes[0], TOLERANCE)].T @ data
+    if not data.size:
+        return data
+    _, sizes, rows = np.linalg.svd(data, full_matrices=False)
     return rows[sizes > TOLERANCE]
 
 
-def _unit_rows(seen: Any, hiding: Any) -> tuple[Any, Any]:
+def _unit_rows(data: Any, hiding: Any) -> tuple[Any, Any]:
     """Scale rows to length one, whatever their units are, and leave out those of zeros.
 
     Of many rows the triangle is left: it has their inner products, and with them all that is asked of them.
     """
-    width = seen.shape[1] + hiding.shape[1]
-    both, at_once = np.empty((0, width)), max(_AT_ONCE // max(width, 1), width, 1)
-    for begin in range(0, len(seen), at_once):
-        some = np.concatenate([each[begin : begin + at_once] for each in (seen, hiding)], axis=1)
-        largest = np.abs(some).max(axis=1, initial=0.0)
-        some = some[largest > 0] / largest[largest > 0][:, None]
-        some /= np.linalg.norm(some, axis=1)[:, None]
-        both = np.concatenate([both, some])
-        if len(both) > width:
-            both = np.asarray(np.linalg.qr(both, mode="r"))
-    return both[:, : seen.shape[1]], both[:, seen.shape[1] :]
+    width = data.shape[1] + hiding.shape[1]
+    rows, at_once = np.empty((0, width)), max(_AT_ONCE // max(width, 1), width, 1)
+    for begin in range(0, len(data), at_once):
+        block = np.concatenate([each[begin : begin + at_once] for each in (data, hiding)], axis=1)
+        largest = np.abs(block).max(axis=1, initial=0.0)
+        block = block[largest > 0] / largest[largest > 0][:, None]
+        block /= np.linalg.norm(block, axis=1)[:, None]
+        rows = np.concatenate([rows, block])
+        if len(rows) > width:
+            rows = np.asarray(np.linalg.qr(rows, mode="r"))
+    return rows[:, : data.shape[1]], rows[:, data.shape[1] :]
 
 
-def _shares(seen: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
+def _shares(data: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
     """Return each node's share of its best-known direction, for independent data of one size."""
-    if not len(seen):
+    if not len(data):
         return dict.fromkeys(nodes, 0.0)
-    seen, hiding = _unit_rows(seen, hiding)
+    data, hiding = _unit_rows(data, hiding)
     basis, some, _ = np.linalg.svd(hiding, full_matrices=True)
     sizes = np.concatenate([some, np.zeros(len(basis) - len(some))])
-    through = basis.T @ seen / np.maximum(sizes, 1e-13)[:, None]
+    through = basis.T @ data / np.maximum(sizes, 1e-13)[:, None]
     _, gain, directions = np.linalg.svd(through, full_matrices=False)
     weighted = directions.T * (gain / np.hypot(1.0, gain))  # of a direction that nothing is read of, nothing
     places: dict[int, list[int]] = {}
@@ -607,13 +607,13 @@ def _made_of(sent: Collection[int], codes: Mapping[int, int], formulas: Sequence
     return sorted(keys)
 
 
-def _linear(key: Any, trace: Trace, found: Mapping[int, Any]) -> Any:
+def _linear(key: Any, trace: Trace, formulas: Mapping[int, Any]) -> Any:
     """Return the terms of a linear form by the formulas of its variables, and what is added to them."""
     terms, value, pure = key
     parts = [c * trace.variables[v].value for v, c in terms]
     offset = value - sum(parts)
     size = abs(value) + sum(map(abs, parts))
-    alike = tuple(sorted((found[v], c) for v, c in terms))
+    alike = tuple(sorted((formulas[v], c) for v, c in terms))
     # Beside small data a ninth digit of it may be all that counts; then all digits are compared that are exact.
     digits = 9 if abs(offset) < _LARGE * sum(map(abs, parts)) else 14
     exact = int(log10(abs(offset) / (2.0**-51 * size))) if abs(offset) > 1e-12 * size else 0

@@ -541,12 +541,12 @@ def _result_kind(ufunc: Any, method: str, inputs: Any, arrays: list[Followed], d
     if ufunc.__name__ == "matmul":
         return np.result_type(*(each.kind for each in arrays)) if dtype is None else np.dtype(dtype)
     kinds: Any = [
-        type(plain(each.value if isinstance(each, Number) else each))
-        if isinstance(each, (Number, bool, int, float)) and not isinstance(each, np.generic)
-        else each.dtype
-        if isinstance(each, np.generic)
+        type(plain(operand.value if isinstance(operand, Number) else operand))
+        if isinstance(operand, (Number, bool, int, float)) and not isinstance(operand, np.generic)
+        else operand.dtype
+        if isinstance(operand, np.generic)
         else array.kind
-        for each, array in zip(inputs, arrays, strict=False)
+        for operand, array in zip(inputs, arrays, strict=False)
     ]
     kinds = [int if ufunc.__name__.endswith("shift") and kind is float else kind for kind in kinds]
     return _kind_of(ufunc, tuple(kinds), dtype)

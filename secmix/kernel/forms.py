@@ -128,20 +128,20 @@ def sum_of(a: Form, by_a: Any, b: Form, by_b: Any, *, of_floats: bool = False) -
         trace.terms += len(a) + len(b)
         return _added(dict(scaled(a, by_a)), b, by_b)
     how = by_a, type(by_a), by_b, type(by_b), b.first - a.first, of_floats
-    base_a, base_b, how_before, made, terms = trace.last_sum
+    base_a, base_b, how_before, added, terms = trace.last_sum
     if base_a is a.base and base_b is b.base and how_before == how:
         trace.shared += terms
     else:
         terms = len(a) + len(b)
         if of_floats and terms >= LONG:
-            made, terms = _packed_sum(a.base, by_a, b.base, by_b, b.first - a.first), LONG + terms // CHEAP
+            added, terms = _packed_sum(a.base, by_a, b.base, by_b, b.first - a.first), LONG + terms // CHEAP
         else:
-            made = _added(dict(scaled(Shared(a.base, 0), by_a)), Shared(b.base, b.first - a.first), by_b)
-        trace.last_sum = a.base, b.base, how, made, terms
+            added = _added(dict(scaled(Shared(a.base, 0), by_a)), Shared(b.base, b.first - a.first), by_b)
+        trace.last_sum = a.base, b.base, how, added, terms
         trace.terms += terms
         if trace.terms > trace.most_terms:
             trace.leave("a call that adds up more terms than are followed (use fewer nodes or entries)")
-    return Shared(made, a.first) if made else {}
+    return Shared(added, a.first) if added else {}
 
 
 def _added(out: dict[int, Any], form: Form, scale: Any) -> dict[int, Any]:

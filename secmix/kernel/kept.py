@@ -201,13 +201,13 @@ class _Walk:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # as of iterators, from Python 3.12 on
                 reduce = copyreg.dispatch_table.get(type(value))
-                made: Any = value.__reduce_ex__(2) if reduce is None else reduce(value)
+                reduced: Any = value.__reduce_ex__(2) if reduce is None else reduce(value)
         except Exception:  # an object may refuse in any way
             return object()
-        if isinstance(made, str):
-            return made
+        if isinstance(reduced, str):
+            return reduced
         inside = _Walk(frozenset(), self.foreign, self.seen)  # what is changed there changes nothing
-        return [inside.digest(list(each) if hasattr(each, "__next__") else each, path) for each in made[1:]]
+        return [inside.digest(list(each) if hasattr(each, "__next__") else each, path) for each in reduced[1:]]
 
     def _array(self, value: Any, path: str) -> Any:
         if isinstance(value, Followed) and is_secret(value):
@@ -246,22 +246,22 @@ class _Walk:
     def _each(self, members: Mapping[Any, Any], path: str, put: Callable[[Any, Any], Any] | None = None) -> Any:
         """Digest all members; ``put`` writes one."""
         digests = []
-        for key, each in list(members.items()):
+        for key, member in list(members.items()):
             place = f"{path}/{KEPT if isinstance(key, Public) else key}"
             name = (key,) if type(key) is str else self.digest(key, place)
-            digests.append((name, self._member(each, key, place, put)))
+            digests.append((name, self._member(member, key, place, put)))
         return digests
 
-    def _member(self, each: Any, key: Any, place: str, put: Callable[[Any, Any], Any] | None) -> Any:
-        if type(each) not in (int, float, Public):
-            return self.digest(each, place)
-        self.numbers[place] = KEPT if type(each) is Public else repr(each)
-        plain = each.value if type(each) is Public else each
+    def _member(self, member: Any, key: Any, place: str, put: Callable[[Any, Any], Any] | None) -> Any:
+        if type(member) not in (int, float, Public):
+            return self.digest(member, place)
+        self.numbers[place] = KEPT if type(member) is Public else repr(member)
+        plain = member.value if type(member) is Public else member
         if put is not None and (self.varying is None or place in self.varying):
-            if type(each) is Public or self.varying is not None:
+            if type(member) is Public or self.varying is not None:
                 put(key, plain if self.varying is None else Public(plain, KEPT))
             return KEPT
-        return self.digest(each, place)
+        return self.digest(member, place)
 
 
 def _joins(members: dict[Any, Any]) -> bool:

@@ -501,15 +501,15 @@ def _identity(number: Any) -> Any:
         return type(number), repr(number)
     waiting = [number]
     while type(number.key) is not int:
-        one = waiting[-1]
-        made_of = one.key if isinstance(one.key, tuple) else ()
+        last = waiting[-1]
+        made_of = last.key if isinstance(last.key, tuple) else ()
         if left := [each for each in made_of if isinstance(each, Number) and type(each.key) is not int]:
             waiting += left
             continue
         if waiting.pop().key is None:
-            one.key = _numbered(("linear", frozenset(one.terms.items()), one.value, one.pure))
-        elif type(one.key) is tuple:  # no number: one that was waited for twice has one by now
-            one.key = _numbered((made_of[0], *map(_identity, made_of[1:])))
+            last.key = _numbered(("linear", frozenset(last.terms.items()), last.value, last.pure))
+        elif type(last.key) is tuple:  # no number: one that was waited for twice has one by now
+            last.key = _numbered((made_of[0], *map(_identity, made_of[1:])))
     return number.key
 
 

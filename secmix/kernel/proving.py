@@ -67,20 +67,20 @@ def prove(
     are traced with few of many entries, unless ``in_full``, or where something is kept from the first.
     """
     calls = len(iterations) or _CALLS
-    few = [each[:, :, :_FEW] for each in inputs[: 2 * calls if iterations else calls]]
+    brief = [each[:, :, :_FEW] for each in inputs[: 2 * calls if iterations else calls]]
     reuses = getattr(protocol, "reuses_masks", False)
     run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
-    ways = [few[:calls], few[calls:]] if iterations else [[each] for each in few[1:]]
+    ways = [brief[:calls], brief[calls:]] if iterations else [[each] for each in brief[1:]]
     aside = functools.partial(run, looks=bool(iterations))  # of single calls nobody asks what they leave
     traces = [aside(ways[0], masks_seed=0)]
     once = traces[0].trace.shared  # however many entries there are
-    terms = once + (traces[0].trace.terms - once) * inputs[0].shape[2] // few[1].shape[2]
+    terms = once + (traces[0].trace.terms - once) * inputs[0].shape[2] // brief[1].shape[2]
     if terms > MOST_TERMS:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((traces[0],), (), reason, (), ())
     traces.append(aside(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
-    given, inputs = inputs, [inputs[0], *few[1:]] if long else inputs[:calls]
+    given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
     fit = run(inputs)
     if not fit.error and fit.varying and not iterations:
         run = aside = functools.partial(run, varying=fit.varying)
@@ -88,7 +88,7 @@ def prove(
         traces = [run(way, masks_seed=k) for k, way in enumerate(ways)]
     if fit.error:
         return Proof((fit,), (), fit.error, (), ())
-    alone = [fit, *traces, aside([np.repeat(each, 2, axis=0) for each in few[: len(ways[0])]])]
+    alone = [fit, *traces, aside([np.repeat(each, 2, axis=0) for each in brief[: len(ways[0])]])]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return prove(protocol, network, given, seed=seed, in_other_calls=in_other_calls, in_full=True)
@@ -102,7 +102,7 @@ def prove(
         yield other_frames(*traces)
         yield from (f"{each.error}, where public numbers are others" for each in others if each.error)
         yield from (
-            _not_a_guard(run, fit, (few[:calls], inputs), guard, script, texts) for guard, script in guards.items()
+            _not_a_guard(run, fit, (brief[:calls], inputs), guard, script, texts) for guard, script in guards.items()
         )
         yield from (shared_coins(each) or not_explained(each) for each in fits)
         if in_other_calls:
@@ -176,7 +176,7 @@ def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apar
     ``apart``, other numbers in one call are not combined with others in the next. That is all where what a call leaves
     does not hang on them; and of two calls that begin with the same, and may be any, one speaks for both.
     """
-    found: list[Fit] = []
+    fits: list[Fit] = []
     waiting, work = [(fit, 0)], 0
     turns, calls = fit.trace.turns, range(len(inputs))
     ways = [math.prod(count for _, count, at, _ in turns if at == call or not apart) for call in calls]
@@ -189,16 +189,16 @@ def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apar
             if apart and not fit.iterations and fit.kept[call] in fit.kept[:call]:
                 continue
             for other in {*range(count)} - {outcomes[k]}:
-                if work > _MOST_WORK and len(found) >= _LEAST_TURNS:
-                    return found, False
-                found.append(run(inputs[: call + 1] if apart else inputs, script=(*outcomes[:k], other)))
-                if found[-1].error:  # nothing is proved, whatever the others are
-                    return found, True
-                waiting.append((found[-1], k + 1))
-                work += _size(found[-1])
-    if apart and any(each.kept != fit.kept[: len(each.kept)] for each in found):
+                if work > _MOST_WORK and len(fits) >= _LEAST_TURNS:
+                    return fits, False
+                fits.append(run(inputs[: call + 1] if apart else inputs, script=(*outcomes[:k], other)))
+                if fits[-1].error:  # nothing is proved, whatever the others are
+                    return fits, True
+                waiting.append((fits[-1], k + 1))
+                work += _size(fits[-1])
+    if apart and any(each.kept != fit.kept[: len(each.kept)] for each in fits):
         return _otherwise(run, inputs, fit, apart=False)
-    return found, True
+    return fits, True
 
 
 def _size(fit: Fit) -> int:
@@ -209,18 +209,18 @@ def _assumptions(fit: Fit, stops: Iterable[Place], texts: Iterable[Place]) -> tu
     overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
-    made = dict.fromkeys(each.key[0] for each in fit.trace.streams if each.pieces)
-    weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in made)
-    if made:
-        assumed.append(f"nobody tells from random what {', '.join(made)}{weak} make of a secret seed")
+    functions = dict.fromkeys(each.key[0] for each in fit.trace.streams if each.pieces)
+    weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in functions)
+    if functions:
+        assumed.append(f"nobody tells from random what {', '.join(functions)}{weak} make of a secret seed")
     by_iteration = any(piece[0] == "iteration" for each in fit.trace.streams for piece in each.key[1:])
     assumed += ["with the seeds that make masks, each iteration comes once"] * by_iteration
     codes = [abs(float(each.value)) for each in fit.trace.variables.values() if each.kind == "code"]
     have_size = any(each.kind == "draw" and not each.range for each in fit.trace.variables.values())
-    seen = (
+    bound = (
         f"what nodes encode is at most the {max(codes, default=0.0):.3g} seen, beside which masks of a size are large"
     )
-    assumed += [seen] * bool(codes and have_size)
+    assumed += [bound] * bool(codes and have_size)
     is_uniform = any(each.law in UNIFORM for each in fit.trace.variables.values())
     assumed += ["uniform masks hide several numbers together as they hide each of them"] * is_uniform
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
@@ -299,10 +299,10 @@ def _other_batches(
         copied(protocol).draw_masks(most, each.shape[2], network, np.random.default_rng([seed, 9])) for each in inputs
     ]
 
-    def call(some: slice) -> list[Block]:
+    def call(part: slice) -> list[Block]:
         channel, rng, of_these = Channel(), np.random.default_rng([seed]), copied(protocol)
         for channel.iteration, batch, masks in zip(fit.iterations or (0,), batches, draws, strict=True):
-            of_these.average(batch[some], network, rng, masks=masks[some], channel=channel)
+            of_these.average(batch[part], network, rng, masks=masks[part], channel=channel)
         return list(channel.transcript)
 
     if any(map(_is_repeated, draws)):
@@ -352,18 +352,18 @@ def _share_masks(protocol: Any, network: Network, fit: Fit, inputs: Any, masks: 
     runs = [_FEW_RUNS, _FEW_RUNS, *[len(masks)] * 3]
     several = zip(*calls(_FEW_RUNS), *calls(len(masks)), *calls(len(masks), 1, masks), strict=False)  # may send others
     blocks = [
-        [block.payload for block in each]
-        for each in several
-        if each[0].kind in masked
-        and [block.payload.shape[1] for block in each] == runs
-        and each[0].payload.dtype.kind in "iuf"
+        [block.payload for block in matching]
+        for matching in several
+        if matching[0].kind in masked
+        and [block.payload.shape[1] for block in matching] == runs
+        and matching[0].payload.dtype.kind in "iuf"
     ]
     sizes = [float(np.abs(few).max(initial=0)) for few, *_ in blocks if few.dtype.kind == "f"]
     allowed = ROUNDING * max(sizes, default=0.0)
     return any(_are_shared(allowed, *rows) for block in blocks for rows in zip(*block, strict=False))
 
 
-def _are_shared(allowed: float, few: Any, few_again: Any, many: Any, many_again: Any, others: Any) -> bool:
+def _are_shared(allowed: float, few_runs: Any, few_again: Any, many_runs: Any, many_again: Any, others: Any) -> bool:
     """Say whether runs have the same numbers, in whatever order, or in some entry, that would be others by chance.
 
     Others are those that differ by more than rounding. What all runs send alike has no mask in it, since a coin has it
@@ -377,11 +377,11 @@ def _are_shared(allowed: float, few: Any, few_again: Any, many: Any, many_again:
     def are_as_before(runs: Any, before: Any) -> Any:
         return (runs == before).mean(axis=0) > 0.5
 
-    if are_near(few).any() or are_near(many).all():
+    if are_near(few_runs).any() or are_near(many_runs).all():
         return False
-    fresh = ~are_as_before(few_again, few) & (_different(few) == len(few)) & (_different(many) > 1)
-    shared = (2 * _different(many) < _different(others)) | are_as_before(many_again, many)
-    return bool((fresh & shared).any() or (_is_repeated(many) and not _is_repeated(few)))
+    fresh = ~are_as_before(few_again, few_runs) & (_different(few_runs) == len(few_runs)) & (_different(many_runs) > 1)
+    shared = (2 * _different(many_runs) < _different(others)) | are_as_before(many_again, many_runs)
+    return bool((fresh & shared).any() or (_is_repeated(many_runs) and not _is_repeated(few_runs)))
 
 
 def _different(runs: Any) -> Any:
@@ -397,16 +397,16 @@ def _is_repeated(numbers: Any) -> bool:
     return bool(several[:1].size * bits >= 64 and len({of_run.tobytes() for of_run in several}) < len(several))
 
 
-def _unlike(blocks: list[Block], others: list[Block], alike: bool, some: slice = slice(None), most: int = 1) -> str:
+def _unlike(blocks: list[Block], others: list[Block], alike: bool, part: slice = slice(None), most: int = 1) -> str:
     """Name the first block that differs from the other, by more than rounding where they are ``alike``; empty: none."""
     if len(blocks) != len(others):
         return f"one of {len(blocks)} or {len(others)} blocks"
-    # Of another length than ``most`` it is the same for all runs, of which the others are ``some``.
-    payloads = [x[:, some] if x.shape[1] == most else x for x in (block.payload for block in blocks)]
-    for one, payload, other in zip(blocks, payloads, others, strict=True):
+    # Of another length than ``most`` it is the same for all runs, of which the others are ``part``.
+    payloads = [x[:, part] if x.shape[1] == most else x for x in (block.payload for block in blocks)]
+    for block, payload, other in zip(blocks, payloads, others, strict=True):
         same_kind = payload.dtype == other.payload.dtype and payload.dtype.kind in "biuf"
-        if not same_kind or _frame(one, payload) != _frame(other, other.payload):
-            return f"'{one.kind}' in round {one.round}"
+        if not same_kind or _frame(block, payload) != _frame(other, other.payload):
+            return f"'{block.kind}' in round {block.round}"
     if not alike or all((x == other.payload).all() for x, other in zip(payloads, others, strict=True)):
         return ""
     a, b = (np.concatenate([x.ravel() for x in each], dtype=float) for each in (payloads, [x.payload for x in others]))
@@ -473,17 +473,17 @@ def other_frames(first: Fit, second: Fit) -> str:
 
 
 def _same_forms(a: Followed, b: Followed, first: Fit, second: Fit) -> bool:
-    one, other, apart = a.table, b.table, second.trace.ends[0] - first.trace.ends[0]
-    if one is None or other is None or not np.array_equal(one.columns + apart, other.columns):
+    table, other, apart = a.table, b.table, second.trace.ends[0] - first.trace.ends[0]
+    if table is None or other is None or not np.array_equal(table.columns + apart, other.columns):
         pairs = zip(a.reading.ravel().tolist(), b.reading.ravel().tolist(), strict=True)
         return all(_same_form(x, y, first, second) for x, y in pairs)
-    if not all(x is y or np.array_equal(x, y) for x, y in zip(one.numberless, other.numberless, strict=True)):
+    if not all(x is y or np.array_equal(x, y) for x, y in zip(table.numberless, other.numberless, strict=True)):
         return False
-    off = _constants(one, first) - _constants(other, second)
-    largest = np.maximum(_largest_in(one, first), _largest_in(other, second))
-    public = _near(one.values, other.values, ROUNDING * max(first.largest, second.largest))
-    of_form = abs(off) <= ROUNDING * np.maximum(1e3 * largest, np.maximum(abs(one.values), abs(other.values)))
-    return bool(np.where(one.is_public, public, of_form).all())
+    off = _constants(table, first) - _constants(other, second)
+    largest = np.maximum(_largest_in(table, first), _largest_in(other, second))
+    public = _near(table.values, other.values, ROUNDING * max(first.largest, second.largest))
+    of_form = abs(off) <= ROUNDING * np.maximum(1e3 * largest, np.maximum(abs(table.values), abs(other.values)))
+    return bool(np.where(table.is_public, public, of_form).all())
 
 
 def _constants(table: Table, fit: Fit) -> Any:
@@ -548,13 +548,13 @@ def not_explained(fit: Fit) -> str:
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
             if row not in content:  # one at a time, since all may be much
                 content = {row: variables_of(message.rows[row : row + 1]) - first}
-            own, theirs = held[sender], held[receiver]
+            own, of_receiver = held[sender], held[receiver]
             if message.frame[3] != "held" or message.frame[2] == RESULT:
                 left = {*(content[row][~own[content[row]]] + first).tolist()}
                 strange = [v for v in sorted(left) if not _made(v, sender, lambda v: own[v - first], fit.trace)]  # noqa: B023
                 if strange:
                     return f"{message} from {sender} has in it {_unknown(strange, sender, fit.trace)}"
-            theirs[content[row]] = True
+            of_receiver[content[row]] = True
     return ""
 
 

@@ -323,11 +323,11 @@ def stream_of(function: str, pieces: Iterable[Piece], *, most_bits: float = INF)
     of_iteration = [piece for piece in seed if piece[0] == "iteration"]
     if any(len({piece[1] for piece in of_iteration}) < piece[2] for piece in of_iteration):
         trace.leave("a part of the iteration in a seed")
-    for each in trace.streams:
-        if each.key == key:
-            return cast(Stream, each)
+    for stream in trace.streams:
+        if stream.key == key:
+            return cast(Stream, stream)
         # Of a short seed nothing is proved anyway.
-        if each.key[0] == function and min(each.bits, bits) >= ENOUGH and _may_be_same(each.key[1:], seed):
+        if stream.key[0] == function and min(stream.bits, bits) >= ENOUGH and _may_be_same(stream.key[1:], seed):
             trace.leave("two seeds that may be the same")
     return _added(key, bits)
 
@@ -426,16 +426,16 @@ def seeds_of(trace: Trace) -> set[int]:
     return seeds
 
 
-def _may_be_same(one: Sequence[Piece], other: Sequence[Piece]) -> bool:
+def _may_be_same(pieces: Sequence[Piece], other: Sequence[Piece]) -> bool:
     """Say whether two different seeds may have the same value, but for a chance of 2 to the minus ENOUGH."""
-    if len(one) != len(other):
+    if len(pieces) != len(other):
         return False
-    differing = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    differing = [(a, b) for a, b in zip(pieces, other, strict=True) if a != b]
     if any(a[0] == b[0] == "public" for a, b in differing):
         return False
     if all(a[0] == b[0] == "iteration" and a[1:3] == b[1:3] for a, b in differing):
         return False  # the same bytes of the iteration, in two calls
-    several = [Counter(map(_source, filter(is_secret_piece, key))) for key in (one, other)]
+    several = [Counter(map(_source, filter(is_secret_piece, key))) for key in (pieces, other)]
     for of_one, of_other in (several, reversed(several)):  # bytes of a stream that only one is made of are enough
         alone = (each for each in of_one.keys() - of_other.keys() if isinstance(each, int))
         if any(min(8 * of_one[each], now().streams[each].bits) >= ENOUGH for each in alone):

@@ -83,14 +83,14 @@ class Table:
         joined = _joined(self, other)
         if joined is None:
             return None
-        columns, own, theirs = joined
+        columns, own, added = joined
         out = Table(self.values, columns, own, self.scale, self.depends, self.span, is_own=True)
         if not self.is_own:
             shared = self.values, self.scale, self.depends, self.span
             out.values, out.scale, out.depends, out.span = (each.copy() for each in shared)
             out.coefficients = own.copy() if own is self.coefficients else own
         self.is_own = False
-        for to, what in zip(out._arrays(), (other.values, theirs, other.scale, other.depends, other.span), strict=True):
+        for to, what in zip(out._arrays(), (other.values, added, other.scale, other.depends, other.span), strict=True):
             to[index] = what
         return out
 

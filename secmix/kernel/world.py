@@ -130,10 +130,10 @@ def _not_followed(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _module(original: types.ModuleType, instead: dict[str, Any]) -> types.ModuleType:
     """Make a module whose members are those of ``original``, but for some."""
-    made = types.ModuleType(original.__name__)
-    made.__dict__.update(instead)
-    made.__getattr__ = lambda name: getattr(original, name)  # type: ignore[method-assign]
-    return made
+    module = types.ModuleType(original.__name__)
+    module.__dict__.update(instead)
+    module.__getattr__ = lambda name: getattr(original, name)  # type: ignore[method-assign]
+    return module
 
 
 def _functions_of(module: types.ModuleType) -> dict[str, Any]:
@@ -503,11 +503,11 @@ def drawing_apart(threads: Container[int | None]) -> Iterator[None]:
 
     What a server's threads draw meanwhile is not to be taken for draws of the protocol.
     """
-    theirs = random.Random()
+    separate = random.Random()
 
     def apart(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def draw(*args: Any, **kw: Any) -> Any:
-            return (getattr(theirs, name) if threading.get_ident() in threads else original)(*args, **kw)
+            return (getattr(separate, name) if threading.get_ident() in threads else original)(*args, **kw)
 
         return draw
 
