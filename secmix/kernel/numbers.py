@@ -403,6 +403,8 @@ def function(
             now().infinite.append((out, how, here())) if waits else now().narrow(how)
         out.key, out.least = (name, *args) if waits else key, _least(kind, args)
         out.below = _below(kind, args, out.least)
+        if kind == "where" and depends & DRAWS:  # no larger than the choices are
+            out.span = max(reach(each) if isinstance(each, Number) else _size(each) for each in args[1:])
         known[key] = encoded(out)
     return known[key]
 
@@ -431,6 +433,10 @@ _NOT_NEGATIVE = frozenset({"absolute", "square", "exp", "exp2", "sqrt", "norm", 
 
 def _bounds(args: Any) -> list[Any]:
     return [each.least if isinstance(each, Number) else each for each in args]
+
+
+def _size(value: Any) -> Any:
+    return abs(value) if math.isfinite(value) else INF
 
 
 def _is_finite(name: str, args: Any) -> bool:

@@ -22,5 +22,4 @@ PENDING: dict[str, str] = {
     "error feedback": "inconclusive",  # a state from call to call
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
     "X25519": "inconclusive",  # agreement of keys is not followed
-    "objects modulo a prime": "inconclusive",  # a signed whole number of Python's as a word
 }

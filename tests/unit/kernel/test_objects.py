@@ -211,6 +211,8 @@ DONE: list[Callable[[Any], Any]] = [
     lambda x: x.astype(np.int8).astype(object) * 2**80,
     lambda x: (x % 8).astype(float) * 0.5,
     lambda x: np.array([x[0] * 2**64, 1], dtype=object),
+    lambda x: np.where(x > 31, x - 64, x).astype(np.int16),
+    lambda x: np.where(x > 31, 2**63 - 1, x).astype(np.int64),
 ]
 """What may be done to arrays of objects."""
 
@@ -246,6 +248,9 @@ def test_arrays_of_objects_are_numbers_of_pythons(place: int) -> None:
         lambda x: (x * 2**60).astype(np.int64),
         lambda x: (x - 8).astype(np.uint64),
         lambda x: (x * 8).astype(np.uint8),
+        lambda x: np.where(x > 31, x * 2**60, x).astype(np.int64),
+        lambda x: np.where(x > 31, x, 2**63).astype(np.int64),
+        lambda x: np.where(x > 31, x, np.inf).astype(np.int64),
         lambda x: np.concatenate([x, np.arange(2) + x[:2].astype(np.int64)]),
         lambda x: np.sqrt(x),
         lambda x: ~x,
