@@ -26,8 +26,9 @@ from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.practice import batches, beyond, elsewhere, guards, kinds, libraries, noise, residues, rounds
 from .honest.practice import preparing as prepared
-from .honest.seeds import ciphers, encoded, known, reused, same, short, small
+from .honest.seeds import agreed, ciphers, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
+from .right import agreed as right_agreed
 from .right import ciphers as right_ciphers
 from .right import expanded, fresh, odd, practice, preparing, published, seeds, styles, systems
 from .right import front_ends as encoders
@@ -84,6 +85,7 @@ _HONEST = (
     short,
     shares,
     ciphers,
+    agreed,
     rounds,
     guards,
     batches,
@@ -117,6 +119,7 @@ RIGHT: list[Case] = [
     *expanded.CASES,
     *seeds.CASES,
     *right_ciphers.CASES,
+    *right_agreed.CASES,
     *preparing.CASES,
     *practice.CASES,
     *systems.CASES,
