@@ -29,7 +29,7 @@ from secmix.kernel.algebra import (
 from secmix.kernel.arrays import secrets_in, variables_of
 from secmix.kernel.proving import Proof
 from secmix.kernel.state import Place
-from secmix.kernel.streams import ENOUGH, opened, seeds_of
+from secmix.kernel.streams import AGREED, ENOUGH, opened, seeds_of
 from secmix.kernel.trace import Fit, Message
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
@@ -209,6 +209,10 @@ def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]
             break
     used = set().union(*(variables_of(fit.messages[k].rows[row]).tolist() for k, row in read if trace.streams))
     for stream in trace.streams:
+        if stream.key[0] == AGREED and used & {*stream.numbers} - known:
+            return Open(
+                f"what a pair agreed on, which is no uniform word, is in a message: derive keys of it: {stream.place}"
+            )
         if stream.bits < ENOUGH and used & {*stream.numbers} - known:
             return Open(
                 f"masks follow from a seed of {stream.bits:.0f} bits, of {ENOUGH} that it must have: {stream.place}"

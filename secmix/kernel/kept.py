@@ -32,6 +32,7 @@ from secmix.kernel.coins import Public
 from secmix.kernel.draws import Draws, OfStream
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import is_protocol
+from secmix.kernel.streams import SecretBytes, as_pieces
 from secmix.network import Network
 from secmix.transcript import Channel, Transcript
 
@@ -125,6 +126,8 @@ class _Walk:
             return kind, repr(value)
         if isinstance(value, (Number, Public)):  # what is public is another in the next call, and may be any there
             return ("secret", id(value)) if isinstance(value, Number) else KEPT
+        if isinstance(value, SecretBytes):
+            return "secret bytes", as_pieces([value])
         if id(value) in self.seen:
             return "seen", self.seen[id(value)][0]
         if len(self.seen) > _MOST:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from secmix.kernel.agreement import X25519, PrivateKey, PublicKey
 from secmix.kernel.state import INF, now
 from secmix.kernel.streams import Piece, SecretBytes, Stream, as_bytes, as_pieces, bits_of, is_of_secrets, stream_of
 
@@ -218,7 +219,7 @@ def _expand(algorithm: Any, length: int, info: Any, backend: Any = None) -> KeyD
 
 def ciphers() -> dict[str, dict[str, Any]]:
     """Return what stands for members of the modules of ciphers, by module, inner ones first, if these are loaded."""
-    return _members(tuple(name for name in (_CIPHERS, _HKDF) if name in sys.modules))
+    return _members(tuple(name for name in (_CIPHERS, _HKDF, X25519) if name in sys.modules))
 
 
 @functools.cache
@@ -232,5 +233,7 @@ def _members(loaded: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         by_module[_CIPHERS] = {"Cipher": _cipher(package.Cipher)}
     if _HKDF in loaded:
         by_module[_HKDF] = {"HKDF": _extract_and_expand, "HKDFExpand": _expand}
+    pairs = {"X25519PrivateKey": PrivateKey, "X25519PublicKey": PublicKey}
+    by_module |= {X25519: pairs} if X25519 in loaded else {}
     above = {part for name in loaded for part in itertools.accumulate(name.split("."), "{}.{}".format)} - {*loaded}
     return by_module | {name: {} for name in sorted(above, key=len, reverse=True)}  # by whose names these are reached

@@ -20,7 +20,7 @@ from secmix.kernel.forms import MOST_TERMS, Shared, packed
 from secmix.kernel.kept import KEPT, first_change
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
-from secmix.kernel.streams import follows
+from secmix.kernel.streams import PUBLIC, follows
 from secmix.kernel.tables import Table, are_apart
 from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow, have_draws_in_common, uncollected
 from secmix.kernel.world import drawn_again, modules_of
@@ -209,7 +209,7 @@ def _assumptions(fit: Fit, stops: Iterable[Place], texts: Iterable[Place]) -> tu
     overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
-    functions = dict.fromkeys(each.key[0] for each in fit.trace.streams if each.pieces)
+    functions = dict.fromkeys(each.key[0] for each in fit.trace.streams if each.pieces and each.key[0] != PUBLIC)
     weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in functions)
     if functions:
         assumed.append(f"nobody tells from random what {', '.join(functions)}{weak} make of a secret seed")

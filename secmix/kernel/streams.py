@@ -25,6 +25,8 @@ from secmix.kernel.state import DRAWS, INF, Place, Trace, following, here, now
 
 ENOUGH = 128
 """Bits of a seed that nobody tries through."""
+PUBLIC, AGREED = "public keys by X25519", "agreement by X25519"
+"""Functions of private keys; see :mod:`secmix.kernel.agreement`."""
 Piece = tuple[Any, ...]
 """Of a seed: ("public", number), ("iteration", byte, of how many, call), ("draw", variable, modulo this), or ("byte",
 of a stream or a draw, which)."""
@@ -38,14 +40,11 @@ class Stream:
     key: tuple[Any, ...]  # by what function, and of which pieces
     bits: float  # that nobody knows of its seed
     place: Place
+    pieces: tuple[Piece, ...]  # of which its seed consists, as far as it is secret
+    ends: tuple[tuple[Piece, ...], ...]  # each of which is enough to make it; mostly all pieces are needed
     numbers: list[int] = field(default_factory=list)  # variables that were read of it
     reads: dict[tuple[int, int, str], Any] = field(default_factory=dict)  # by first byte, length and order
     draws: list[tuple[Any, Any]] = field(default_factory=list)  # in order, if it is a generator's
-
-    @functools.cached_property
-    def pieces(self) -> tuple[Piece, ...]:
-        """Of what its seed consists."""
-        return tuple(filter(is_secret_piece, self.key[1:]))
 
     @functools.cached_property
     def roots(self) -> set[Any]:
@@ -304,20 +303,31 @@ def _draw(variable: int) -> Number:
 
 
 def is_secret_piece(piece: Piece) -> bool:
-    """Say whether a piece of a seed is of a draw or a stream."""
-    return piece[0] in ("draw", "byte")
+    """Say whether a piece of a seed is of a draw or a stream, and not of a public key."""
+    if piece[0] not in ("draw", "byte"):
+        return False
+    of = _source(piece)
+    number = now().own(of[1]).stream if isinstance(of, tuple) else of
+    return bool(number < 0 or now().streams[number].key[0] != PUBLIC)
 
 
 def is_of_secrets(seed: Iterable[Piece]) -> bool:
     """Say whether a seed is secret; that one is public with the iteration in it is noted."""
-    kinds = {piece[0] for piece in seed}
-    if kinds <= {"public", "iteration"} and "iteration" in kinds:
+    pieces = list(seed)
+    if any(map(is_secret_piece, pieces)):
+        return True
+    if any(piece[0] == "iteration" for piece in pieces):
         now().narrow("the iteration")
-    return bool(kinds & {"draw", "byte"})
+    return False
 
 
-def stream_of(function: str, pieces: Iterable[Piece], *, most_bits: float = INF) -> Stream:
-    """Return the stream that a function makes of a seed: the same for the same seed."""
+def stream_of(
+    function: str, pieces: Iterable[Piece], *, most_bits: float = INF, ends: Iterable[Iterable[Piece]] = ()
+) -> Stream:
+    """Return the stream that a function makes of a seed: the same for the same seed.
+
+    Where each of several ``ends`` of the seed is enough to make it, these are given.
+    """
     seed, trace = tuple(pieces), now()
     key, bits = (function, *seed), min(bits_of(seed), most_bits)
     of_iteration = [piece for piece in seed if piece[0] == "iteration"]
@@ -329,12 +339,13 @@ def stream_of(function: str, pieces: Iterable[Piece], *, most_bits: float = INF)
         # Of a short seed nothing is proved anyway.
         if stream.key[0] == function and min(stream.bits, bits) >= ENOUGH and _may_be_same(stream.key[1:], seed):
             trace.leave("two seeds that may be the same")
-    return _added(key, bits)
+    return _added(key, bits, ends)
 
 
-def _added(key: tuple[Any, ...], bits: float) -> Stream:
-    trace = now()
-    stream = Stream(len(trace.streams), key, bits, here())
+def _added(key: tuple[Any, ...], bits: float, ends: Iterable[Iterable[Piece]] = ()) -> Stream:
+    trace, pieces = now(), tuple(filter(is_secret_piece, key[1:]))
+    several = tuple(tuple(filter(is_secret_piece, end)) for end in ends) or (pieces,)
+    stream = Stream(len(trace.streams), key, bits, here(), pieces, several)
     trace.streams.append(stream)
     return stream
 
@@ -382,8 +393,8 @@ def follows(variable: int, is_held: Callable[[int], bool], trace: Trace) -> bool
 
     @functools.cache
     def of_stream(number: int) -> bool:
-        pieces = trace.streams[number].pieces
-        return bool(pieces) and all(_is_read(each, trace, is_told, of_stream) for each in pieces)
+        several = filter(None, trace.streams[number].ends)
+        return any(all(_is_read(each, trace, is_told, of_stream) for each in pieces) for pieces in several)
 
     return is_told(variable)
 
@@ -400,7 +411,7 @@ def opened(trace: Trace, shown: set[int]) -> set[int]:
                 x for x in stream.pieces if not _is_read(x, trace, (shown | known).__contains__, streams.__contains__)
             ]
             hides = stream.key[0].startswith("hmac") and bits_of(left) >= ENOUGH
-            if len(left) < len(stream.pieces) and not hides:
+            if (len(left) < len(stream.pieces) and not hides) or stream.key[0] == PUBLIC:
                 streams.add(stream.number)
                 known.update(stream.numbers)
     return known
@@ -412,6 +423,18 @@ def _is_read(piece: Piece, trace: Trace, is_told: Callable[[int], bool], is_open
         return is_told(of[1])
     reads = (x for (at, width, _), x in trace.streams[of].reads.items() if at <= piece[2] < at + width)
     return is_open(of) or any(is_told(v) for x in reads for v in x.form)
+
+
+def byte_of_stream(piece: Piece) -> tuple[int, int]:
+    """Return of which stream a byte is, and which of it; below zero of none: it may be one of a word that was read."""
+    if not isinstance(of := piece[1], tuple):
+        return of, piece[2]
+    number = now().own(of[1]).stream
+    reads = now().streams[number].reads.items() if number >= 0 else ()
+    for (first, width, order), word in reads:
+        if of[1] in word.form:
+            return number, first + (piece[2] if order == "little" else width - 1 - piece[2])
+    return -1, 0
 
 
 def seeds_of(trace: Trace) -> set[int]:

@@ -38,6 +38,7 @@ import numpy as np
 import scipy.sparse
 import scipy.special
 
+from secmix.kernel.agreement import drawn_by
 from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
 from secmix.kernel.coins import ERRORS, OF_NUMPY, OF_PYTHON, SYSTEM, WARNINGS, Public, clock, lifted, noted
 from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
@@ -535,6 +536,7 @@ def drawn_again(modules: set[str]) -> Iterator[None]:
     again |= {id(os.urandom): octets, id(np.random.default_rng): made, id(secrets): _module(secrets, drawn)}
     again |= {id(os): _module(os, {"urandom": octets}), id(np.random): _module(np.random, {"default_rng": made})}
     again[id(np)] = _module(np, {"random": again[id(np.random)]})
+    again |= drawn_by(octets)
 
     def get(name: str, space: Any = None, *args: Any, **kw: Any) -> Any:
         imported = _IMPORT(name, space, *args, **kw)

@@ -21,9 +21,4 @@ PENDING: dict[str, str] = {
     "signs of a seed and the round": "inconclusive",  # a public seed with the iteration in it
     "error feedback": "inconclusive",  # a state from call to call
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
-    "X25519": "inconclusive",  # agreement of keys is not followed
-    "keys agreed on through the server": "inconclusive",
-    "keys agreed on, before a node": "inconclusive",
-    "key pairs of the library": "inconclusive",
-    "key pairs written out": "inconclusive",
 }
