@@ -12,13 +12,14 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from secmix.auditing.engine.processes import collect_seldom
-from secmix.auditing.engine.results_folder import report_folder, resumable
+from secmix.auditing.engine.results_folder import earlier_report, report_folder, resumable
 from secmix.cli import console
 from secmix.errors import SecmixError, one_line
 
@@ -104,7 +105,8 @@ def audit(
                 f"--recorded cannot be combined with {', '.join(given)}: one run was recorded, as it was"
             )
         out = out or Path(f"audit-{recorded.resolve().name}")
-        with _errors_shown(debug):
+        earlier = partial(earlier_report, out)
+        with _errors_shown(debug, earlier, earlier):
             from secmix.cli.recorded_audit import audit_and_print
 
             listed = None if format is None else _listed(format)
@@ -112,7 +114,7 @@ def audit(
         raise typer.Exit(STATUS[verdict])
     out = out or Path(f"audit-{flower.resolve().name if flower else Path(scenario or '').stem}")
     folder = report_folder(out, cell)
-    with _errors_shown(debug, lambda: resumable(folder)):
+    with _errors_shown(debug, partial(resumable, folder), partial(earlier_report, folder)):
         from secmix.api import audit as run
         from secmix.cli.flower_scaffold import chosen
 
@@ -378,9 +380,11 @@ def main() -> None:
 
 
 @contextmanager
-def _errors_shown(debug: bool = False, when_interrupted: Callable[[], str] | None = None) -> Iterator[None]:
+def _errors_shown(
+    debug: bool = False, when_interrupted: Callable[[], str] = str, when_failed: Callable[[], str] = str
+) -> Iterator[None]:
     try:
-        with console.errors_shown(debug, when_interrupted):
+        with console.errors_shown(debug, when_interrupted, when_failed):
             yield
     except console.Stopped as stopped:
         raise typer.Exit(stopped.status) from None

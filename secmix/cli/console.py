@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
@@ -38,28 +38,35 @@ class Stopped(Exception):
 
 
 @contextmanager
-def errors_shown(debug: bool = False, when_interrupted: Any = None) -> Iterator[None]:
+def errors_shown(
+    debug: bool = False, when_interrupted: Callable[[], str] = str, when_failed: Callable[[], str] = str
+) -> Iterator[None]:
     """Turn every failure into one line on standard error and a status; with ``debug`` the traceback too.
 
-    ``when_interrupted``: gives what is to be said beside "interrupted". Raises Stopped: 2 where the input is wrong, 130
-    after an interrupt, 70 for an unexpected error.
+    ``when_interrupted`` and ``when_failed`` give what is to be said beside, in a line of its own after an error.
+    Raises Stopped: 2 where the input is wrong, 130 after an interrupt, 70 for an unexpected error.
     """
     try:
         yield
     except Stopped:
         raise
     except SecmixError as error:
-        _failed(str(error), error, debug)
+        _failed(str(error), error, debug, when_failed())
         raise Stopped(WRONG_INPUT) from None
     except KeyboardInterrupt:
-        raise interrupted(when_interrupted() if when_interrupted else "") from None
+        raise interrupted(when_interrupted()) from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             raise Stopped(_nobody_reads()) from None
         if type(error).__module__.startswith(("click", "typer")):
             raise
         hint = "" if debug else "; the same command with --debug shows where"
-        _failed(f"an unforeseen error ({cause(error)}): a fault of secmix, please report it{hint}", error, debug)
+        _failed(
+            f"an unforeseen error ({cause(error)}): a fault of secmix, please report it{hint}",
+            error,
+            debug,
+            when_failed(),
+        )
         raise Stopped(UNFORESEEN) from None
 
 
@@ -69,10 +76,12 @@ def interrupted(more: str = "") -> Stopped:
     return Stopped(INTERRUPTED)
 
 
-def _failed(message: str, error: BaseException, debug: bool) -> None:
+def _failed(message: str, error: BaseException, debug: bool, more: str) -> None:
     if debug:
         _say("".join(traceback.format_exception(error)).rstrip())
     _say(f"secmix: {brief(message)}")
+    if more:
+        _say(f"secmix: {more}")
 
 
 def _say(text: str) -> None:

@@ -88,6 +88,18 @@ def refused(result: Result, *expected: str, out: str = "out") -> None:
         assert not [path for path in Path(out).rglob("*") if path.is_file()]
 
 
+def test_a_report_beside_an_audit_that_fails_is_of_an_earlier_one() -> None:
+    assert audit(BASE + RING_SUM + SERVER).exit_code == 0
+    before = Path("out", "report.json").read_bytes()
+    for failed in (
+        audit(BASE + '[protocol]\nname = "secure_summ"\n' + SERVER),
+        call("audit", "--recorded", "none", "--out", "out"),
+    ):
+        assert failed.exit_code == 2
+        assert told(failed.stderr)[1:] == ["secmix: the report in 'out' is of an earlier audit"]
+    assert Path("out", "report.json").read_bytes() == before
+
+
 def test_a_policy_that_holds_is_status_0() -> None:
     result = audit(BASE + RING_SUM)
     assert result.exit_code == 0, result.output

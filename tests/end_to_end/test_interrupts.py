@@ -24,7 +24,7 @@ from secmix.cli import console
 
 ROOT = Path(__file__).parents[2]
 KEPT = "secmix: interrupted; finished cells are kept in out; the same command resumes"
-EARLIER = "the report that lies there is of an earlier audit"
+EARLIER = "the report in 'out' is of an earlier audit"
 SCENARIO = """
 runs = 200
 [data]

@@ -75,8 +75,16 @@ def resumable(folder: Path) -> str:
     with suppress(OSError):
         if any((folder / KEPT).iterdir()):
             outcome = f"finished cells are kept in {folder}; the same command resumes"
-    earlier = any(folder.glob("report.*"))
-    return f"{outcome}; the report that lies there is of an earlier audit" if earlier else outcome
+    return f"{outcome}; {earlier}" if (earlier := earlier_report(folder)) else outcome
+
+
+def earlier_report(folder: Path) -> str:
+    """Say that a report lies in ``folder``, which an audit that has not ended with one has not written.
+
+    >>> earlier_report(Path("a folder without one"))
+    ''
+    """
+    return f"the report in '{folder}' is of an earlier audit" if any(folder.glob("report.*")) else ""
 
 
 def discard_cache(cache: Path) -> None:
