@@ -10,7 +10,7 @@ from secmix.auditing.decide import ORDER
 from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Cell, Finding, Report
 from secmix.auditing.worse import STANDINGS
-from secmix.errors import UNSEEN
+from secmix.errors import UNSEEN, brief
 
 VERDICTS = ORDER[::-1]
 """Worst first."""
@@ -22,6 +22,7 @@ SHORT: dict[str, str] = {
 """A standing beside the verdict of its cell, which it may not explain; the section has the full words."""
 
 _MOST_ROUNDS = 8  # that a table shows
+_MOST_OF_DATA = 200  # characters that name data and their settings
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -291,6 +292,29 @@ def readable(cell: Cell) -> str:
 def _lines(cell: Cell, edges: list[tuple[int, int]]) -> str:
     named = ", ".join("–".join(cell.label(end) for end in edge) for edge in edges[:12])
     return named + (f" and {len(edges) - 12} more" if len(edges) > 12 else "")
+
+
+def data_of(scenario: dict[str, Any]) -> str:
+    """Say on which data a scenario was run, and how often; nothing where it names none.
+
+    >>> data_of({"runs": 2000, "data": {"name": "wine", "standardise": True, "features": 2, "rows_per_node": [1, 3]}})
+    'wine (standardised, features 2, rows per node 1, 3), 2000 runs'
+    >>> data_of({"runs": 200, "data": {"name": "csv", "path": "patients.csv"}, "sweep": {"data.features": [2, 3]}})
+    'patients.csv (features 2 or 3), 200 runs'
+    """
+    data, swept = scenario.get("data"), scenario.get("sweep") or {}
+    if not isinstance(data, dict) or not (name := data.get("path") or data.get("name")) or "data" in swept:
+        return ""
+    alternatives = {path: " or ".join(map(str, values)) for path, values in swept.items() if isinstance(values, list)}
+    own = data | {path.removeprefix("data."): each for path, each in alternatives.items() if path.startswith("data.")}
+    settings = ["standardised"] * (own.get("standardise") is True)
+    for key, value in own.items():
+        if key not in ("name", "path") and value is not None and not isinstance(value, bool):
+            several = value if isinstance(value, list) else [value]
+            settings.append(f"{key.replace('_', ' ')} {', '.join(map(str, several))}")
+    within = f" ({', '.join(settings)})" if settings else ""
+    runs = alternatives.get("runs", scenario.get("runs"))
+    return brief(f"{name}{within}", _MOST_OF_DATA) + (f", {runs} runs" if runs else "")
 
 
 def toml(values: dict[str, Any]) -> str:

@@ -57,6 +57,7 @@ def render(report: Report) -> str:
         *map(escape, summary(safe)),
         f"**{escape((safe.headline or safe.verdict).upper())}.** {escape(safe.sentence)}",
         *(escape(paragraph) for paragraph in safe.description.split("\n\n") if paragraph.strip()),
+        *(f"Data: {escape(data)}." for data in [words.data_of(safe.scenario)] if data),
         "## Protocols against adversaries",
         _matrix(safe),
         f"“Holds” is proved{covered(safe.cells)}, under the assumptions listed with each combination.",
