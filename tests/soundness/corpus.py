@@ -26,7 +26,7 @@ from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.practice import batches, beyond, elsewhere, guards, kinds, libraries, noise, residues, rounds
 from .honest.practice import preparing as prepared
-from .honest.seeds import agreed, ciphers, encoded, known, reused, same, short, small
+from .honest.seeds import agreed, ciphers, committed, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
 from .right import agreed as right_agreed
 from .right import ciphers as right_ciphers
@@ -86,6 +86,7 @@ _HONEST = (
     shares,
     ciphers,
     agreed,
+    committed,
     rounds,
     guards,
     batches,
