@@ -339,8 +339,13 @@ def _hiding(draw: Variable, largest: float) -> float:
     return draw.spread * {"laplace": 2**-0.5, "logistic": 3 / pi}.get(draw.law, 1.0)
 
 
-def determined(component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]) -> set[int]:
-    """Return which of the draws ``secrets`` the rows tell anything of, once all other draws are eliminated."""
+def determined(
+    component: Component, rows: Sequence[int], secrets: Collection[int], known: Collection[int]
+) -> tuple[set[int], set[int]]:
+    """Return which of the draws ``secrets`` the rows tell anything of, once all other draws are eliminated.
+
+    Then also those that stand beside data there: whoever guesses these knows the draws.
+    """
     table, used = component.table(rows)
     variables = [{k: v for v, k in column.items()} for column in component.columns]
     laws = [component.variables[each] for each in used]
@@ -349,10 +354,15 @@ def determined(component: Component, rows: Sequence[int], secrets: Collection[in
     open_ = [k for k, each in enumerate(used) if any(one[each] in known for one in variables)]
     draws = [k for k in range(len(used)) if k not in {*own, *others, *open_}]
     if not own:
-        return set()
+        return set(), set()
     left, _ = _words(table, [component.modulus[k] for k in rows], [*own, *others], draws, laws)
-    shown = own if left is None else [k for place, k in enumerate(own) if any(row[place] for row in left)]
-    return {one[used[k]] for one in variables for k in shown}
+    left = [[1] * (len(own) + len(others))] if left is None else left
+    beside = [row for row in left if any(row[len(own) :])]
+    shown, hiding = (
+        {of[used[k]] for place, k in enumerate(own) if any(row[place] for row in several) for of in variables}
+        for several in (left, beside)
+    )
+    return shown, hiding
 
 
 def _words(

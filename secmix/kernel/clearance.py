@@ -29,7 +29,7 @@ from secmix.kernel.algebra import (
 from secmix.kernel.arrays import secrets_in, variables_of
 from secmix.kernel.proving import Proof
 from secmix.kernel.state import Place
-from secmix.kernel.streams import AGREED, ENOUGH, opened, seeds_of
+from secmix.kernel.streams import AGREED, ENOUGH, PUBLIC, opened, seeds_of
 from secmix.kernel.trace import Fit, Message
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
@@ -197,17 +197,23 @@ def _knowledge(
 def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]]) -> set[int] | Open:
     """Return the draws that follow from seeds of which the adversary reads anything; or say which seed is short."""
     trace, seeds = fit.trace, seeds_of(fit.trace)
-    known: set[int] = set()
+    public = {v for stream in trace.streams if stream.key[0] == PUBLIC for v in stream.numbers}
+    known, hiding = public, set[int]()
     while trace.streams:
         before = len(known)
         shown: set[int] = set()
         for component in table:
             rows = [place for place, where in enumerate(component.rows) if where in read]
-            shown |= determined(component, rows, seeds, known)
-        known = opened(trace, shown)
+            told, beside = determined(component, rows, seeds, known)
+            shown, hiding = shown | told, hiding | beside
+        known = public | opened(trace, shown)
         if len(known) == before:
             break
     used = set().union(*(variables_of(fit.messages[k].rows[row]).tolist() for k, row in read if trace.streams))
+    checks = used & opened(trace, hiding)
+    if checks:
+        where = trace.variables[min(checks)].place
+        return Open(f"a seed hides data, and who guesses these sees whether what follows from it fits: {where}")
     for stream in trace.streams:
         if stream.key[0] == AGREED and used & {*stream.numbers} - known:
             return Open(

@@ -411,7 +411,7 @@ def opened(trace: Trace, shown: set[int]) -> set[int]:
                 x for x in stream.pieces if not _is_read(x, trace, (shown | known).__contains__, streams.__contains__)
             ]
             hides = stream.key[0].startswith("hmac") and bits_of(left) >= ENOUGH
-            if (len(left) < len(stream.pieces) and not hides) or stream.key[0] == PUBLIC:
+            if len(left) < len(stream.pieces) and not hides:
                 streams.add(stream.number)
                 known.update(stream.numbers)
     return known

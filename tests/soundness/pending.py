@@ -21,6 +21,4 @@ PENDING: dict[str, str] = {
     "signs of a seed and the round": "inconclusive",  # a public seed with the iteration in it
     "error feedback": "inconclusive",  # a state from call to call
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
-    "masks committed to": "holds",  # a seed that hides data
-    "masks committed to by a key": "holds",
 }

@@ -277,6 +277,28 @@ class Keeping:
         self.key = key
 
 
+class PrivateKeysHide(Seeded):
+    """Hides by the words of a private key: who guesses the data sees whether the public key fits."""
+
+    def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+        agreed = super().agree(masks, network, channel)
+        keys = [[X25519PrivateKey.from_private_bytes(key.tobytes()) for key in of_run] for of_run in masks]
+        told = np.array([[np.frombuffer(key.public_key().public_bytes_raw(), np.uint64) for key in of] for of in keys])
+        channel.send(-1, network.edges[:, 0], SERVER, "public key", told.transpose(1, 0, 2))
+        return agreed
+
+    @staticmethod
+    def expand(secret: Any, m: int, channel: Any) -> Any:
+        return secret[:m]
+
+
+def test_a_private_key_that_hides_data_is_no_mask() -> None:
+    path = Network.from_edges(2, [(0, 1)])
+    found = clear(prove(PrivateKeysHide(), path, INPUTS[:, :, :2]), path, CuriousServer())
+    assert isinstance(found, Open)
+    assert "a seed hides data, and who guesses these sees whether what follows from it fits" in found.reason
+
+
 def test_a_key_that_is_kept_is_told_from_another() -> None:
     with following(Trace()), replaced({__name__}):
         one, other = X25519PrivateKey.generate(), X25519PrivateKey.generate()

@@ -86,9 +86,9 @@ def test_a_sum_of_rows_in_which_words_cancel_is_known() -> None:
 def test_a_seed_behind_a_mask_of_its_own_is_not_told() -> None:
     rows = component([[1, 1, 0], [0, 0, 1]], (-1, -1, -1), modulus=256, words=(256, 256, 256))
     rows = replace(rows, columns=[rows.column])
-    assert determined(rows, [0], {0, 2}, known=()) == set()
-    assert determined(rows, [0, 1], {0, 2}, known=()) == {2}
-    assert determined(rows, [0], {0, 2}, known={1}) == {0}
+    assert determined(rows, [0], {0, 2}, known=()) == (set(), set())
+    assert determined(rows, [0, 1], {0, 2}, known=()) == ({2}, set())
+    assert determined(rows, [0], {0, 2}, known={1}) == ({0}, set())
 
 
 @pytest.mark.parametrize(
