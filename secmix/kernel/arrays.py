@@ -593,9 +593,17 @@ def one_by_one(ufunc: Any, kind: Any = None) -> Callable[..., Any]:
             return _PYTHON[name](*args) if exact else plain(ufunc(*args))
         if followed_as is not None and not (name in _NOT_AS_PYTHON and _by_secret(name, args[1])):
             return followed_as(*args)
-        return function(name, lambda *v: plain(ufunc(*v)), *args, may_fail=name == "power")
+        return function(name, lambda *v: plain(ufunc(*v)), *args, may_fail=name == "power" and _may_raise(*args))
 
     return one
+
+
+def _may_raise(base: Any, exponent: Any) -> bool:
+    """Say whether NumPy may raise an error for a power: it does for whole numbers to negative ones alone."""
+    are_whole = not any(
+        isinstance(each.value if isinstance(each, Number) else each, float) for each in (base, exponent)
+    )
+    return are_whole and (isinstance(exponent, Number) or exponent < 0)
 
 
 def _by_secret(name: str, by: Any) -> bool:

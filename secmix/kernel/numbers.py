@@ -104,6 +104,8 @@ class Number:
         value = self.value + other
         if self.is_zero:
             return value if other != 0 or math.copysign(1.0, other) > 0 else self
+        if type(other) is type(self.value) is int and not other:  # of floats the sign of a zero may be another
+            return self
         step = common_step(self.step, size_of(other))
         return self._linear("add", other, value, self.scale, self.modulus, step)
 
@@ -382,7 +384,7 @@ def function(
     catch that, it is a branch.
     """
     kind = name.split("[")[0].removeprefix("math.")
-    if may_fail:
+    if may_fail and not (kind in _RAISING_FOR_ZERO and _is_finite(kind, args)):
         may_stop(f"{name} of a secret", is_noted=not _is_finite(kind, args))
     value = f(*(each.value if isinstance(each, Number) else each for each in args))
     secret = [each for each in args if isinstance(each, Number)]
@@ -421,6 +423,10 @@ _NEEDS = {
     **{"left shift": (1, 0), "rshift": (1, 0), "other lshift": (0, 0), "other rshift": (0, 0)},
 }
 """Functions that are finite where one argument is at least so large; all others that are followed always are."""
+_RAISING_FOR_ZERO = frozenset(
+    {"divide", "other truediv", "remainder", "mod", "other mod", "floordiv", "other floordiv", "sqrt", "log"}
+)
+"""Functions that raise no error where they are finite; of others a result may be too large for Python."""
 _POWERS = {"power": (0, 1), "float_power": (0, 1), "power None": (0, 1), "other pow": (1, 0)}
 """Powers, and which of their arguments is the base, and which the exponent."""
 OF_LIBRARY = " of a library"  # behind the name of a ufunc that is not NumPy's

@@ -127,6 +127,7 @@ class Trace:
     shared: int = 0  # terms of sums that were another's: those of the same entries of other vectors
     # The last sum of shared combinations: of which, how, what came out, and of how many terms.
     last_sum: tuple[Any, Any, Any, Any, int] = None, None, None, None, 0
+    takes_turns: bool = True  # while no task of a pool waits for another
     thread: int = field(default_factory=threading.get_ident)  # that follows; a protocol may start others
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:

@@ -12,9 +12,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -282,6 +284,7 @@ def follow(
 
     with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
         end.enter_context(uncollected())
+        end.enter_context(with_method(ThreadPoolExecutor, "submit", _submit_in_turn))
         end.enter_context(_identities_noted(modules))
         trace.outlets = outlets_of_now()  # as they are while what is written is watched
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
@@ -332,6 +335,19 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         restore()
+
+
+_TURN = 2.0  # seconds that a task is waited for; those that wait for each other take longer
+_SUBMIT = ThreadPoolExecutor.submit
+_BUS = str(Path(__file__).parents[1] / "wrap" / "bus.py")  # whose parties wait for each other
+
+
+def _submit_in_turn(self: Any, *task: Any, **kw: Any) -> Any:
+    """Stand for ``submit``: a task is done before the next begins, for what it computes is numbered in that order."""
+    future, trace = _SUBMIT(self, *task, **kw), now()
+    if trace.takes_turns and threading.get_ident() == trace.thread and sys._getframe(1).f_code.co_filename != _BUS:
+        trace.takes_turns = not wait([future], _TURN).not_done
+    return future
 
 
 _MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special  # noqa: F401
 from unit.kernel.examples import evaluated
 
 from secmix.kernel.arrays import Followed, array_of, concrete
@@ -172,6 +173,15 @@ np.full(2, i[0, 0], np.int8) | x[0, 0] ** 0.5
 """
 
 
+NEVER_CAUGHT = """
+x ** 2 | x ** 0.5 | np.power(x, -1) | np.power(i, 2) | i ** 3 | np.float_power(i, 2) | np.power(2.0, x) | np.linalg.norm(x) | np.linalg.norm(x, axis=1) | np.sort(x) | np.median(x, axis=0) | np.argmax(x) | np.std(x) | 1 / np.maximum(x[0, 0], 0.5) | 9.0 / (abs(x[0, 0]) + 1) | x[0, 0] % (abs(x[0, 1]) + 0.5) | 7.0 // np.maximum(x[0, 0], 2.0) | math.sqrt(abs(x[0, 0])) | math.log(abs(x[0, 0]) + 1.0) | scipy.special.softmax(x, axis=1) | scipy.special.logsumexp(x)
+"""
+MAY_BE_CAUGHT = """
+1 / x[0, 0] | 1 / abs(x[0, 0]) | math.exp(x[0, 0]) | (abs(x[0, 0]) + 1.0) ** 2 | math.sqrt(x[0, 0]) | math.log(abs(x[0, 0])) | 7.0 // x[0, 0] | 1 / np.maximum(x[0, 0], 0.0)
+i ** i | np.power(i, i) | np.power(2, i) | np.linalg.norm(x, ord=2) | np.linalg.norm(x, 2) | np.quantile(x, x[0, 0]) | np.linalg.inv(x[:, :2]) | np.histogram(x, 4)[0]
+"""
+
+
 def divided(x: Any) -> Any:
     with np.errstate(all="raise"):
         return 1.0 / x
@@ -212,6 +222,21 @@ def test_a_failure_that_a_protocol_is_called_for_is_a_branch() -> None:
 def noting(x: Any) -> Any:
     with np.errstate(all="call", call=lambda *failure: None):
         return np.log(x)
+
+
+def _tried(call: str, names: dict[str, Any]) -> Any:
+    try:
+        return evaluated(call, globals() | names)
+    finally:
+        names.clear()
+
+
+@pytest.mark.parametrize(
+    ("call", "is_left"),
+    [*((each, False) for each in _calls(NEVER_CAUGHT)), *((each, True) for each in _calls(MAY_BE_CAUGHT))],
+)
+def test_what_never_fails_is_no_branch_where_a_failure_is_caught(call: str, is_left: bool) -> None:
+    assert bool(_follow(call, _tried)[2].left) == is_left
 
 
 def _attempted(call: str, names: dict[str, Any]) -> Any:

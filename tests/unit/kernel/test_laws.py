@@ -252,6 +252,17 @@ def test_a_number_is_the_same_function_of_the_same_numbers_once_asked() -> None:
         assert arguments(abs(twice[0])) != arguments(abs(twice[0] + x))
 
 
+def test_a_nought_that_is_added_to_a_whole_number_leaves_it_as_it_is() -> None:
+    """As ``sum([])`` does, at a node that has no pads to add; of floats the sign of a zero may change."""
+    with following(Trace()) as trace:
+        word = Number(5, {trace.variable("draw", -1, 5, 1, range=64): 1}, INF, DRAWS, 1)
+        real = Number(0.5, {trace.variable("input", 0, 0.5, 0): 1}, INF, 2, 0)
+        assert word + 0 is word
+        assert 0 + word is word
+        assert real + 0 is not real
+        assert isinstance((word + False).value, int)
+
+
 def test_an_array_of_objects_is_followed_as_the_numbers_in_it() -> None:
     with following(Trace()) as trace:
         numbers = np.array([*_variables(trace, np.random.default_rng(0))[2:], 1], object)
