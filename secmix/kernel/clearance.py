@@ -204,8 +204,8 @@ def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]
         shown: set[int] = set()
         for component in table:
             rows = [place for place, where in enumerate(component.rows) if where in read]
-            told, beside = determined(component, rows, seeds, known)
-            shown, hiding = shown | told, hiding | beside
+            alone, beside = determined(component, rows, seeds, known)
+            shown, hiding = shown | alone, hiding | beside
         known = public | opened(trace, shown)
         if len(known) == before:
             break

@@ -123,10 +123,10 @@ def linear(protocol, network, inputs, grid, modulus, seed):
         amplified = np.abs(other_block.payload * 1.0 - block.payload).max()
         if sent.shape[2] != m and np.array_equal(sent, 0 * sent + sent[:, :1]):
             continue  # of another length, and the same in every run: a public constant
-        assert sent.shape[2] == m, f"'{block.kind}' has {sent.shape[2]} numbers"
         one, other, both, masked, zero, alone = np.split(sent, 6, axis=1)
         sums = both - masked - factor * (one - zero) - (other - zero)
-        gap = np.concatenate([x.ravel() for x in (sums, (alone - one)[:, :, :1], (alone - zero)[:, :, 1:])])
+        by_entry = [(alone - one)[:, :, :1], (alone - zero)[:, :, 1:]] if sent.shape[2] == m else []
+        gap = np.concatenate([x.ravel() for x in (sums, *by_entry)])
         gap = np.abs(gap if modulus is None else gap - modulus * np.round(gap / modulus)).max()
         size = np.abs(sent).max()
         top = max(top, size)
@@ -188,7 +188,8 @@ def result(protocol, network, parts, seed):
 
 AVERAGE, REVEALS, MASKS = Promise(average), Promise(reveals), Promise(masks)
 SAME_DRAWS, CHANNEL = Promise(same_draws, calls=3), Promise(channel, calls=3)
-WITHOUT_PROOF = (Promise(linear, calls=2), CHANNEL, Promise(leaks))
+LINEAR = Promise(linear, calls=2)
+WITHOUT_PROOF = (LINEAR, CHANNEL, Promise(leaks))
 """What follows from a proof, and is tried where there is none."""
 SUM = (AVERAGE, SAME_DRAWS, REVEALS, MASKS, *WITHOUT_PROOF, Promise(arrives, calls=2))
 """Of sum protocols."""

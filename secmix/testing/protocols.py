@@ -17,6 +17,7 @@ from secmix.adversaries import Adversary, HonestButCurious
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.search.oracle import quietly
 from secmix.errors import NetworkError, SecmixError
+from secmix.estimators.exact.linear import are_seeds
 from secmix.kernel import KnownSums, Open, Proof, clear, prove
 from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
@@ -25,9 +26,18 @@ from secmix.protocols.interfaces import SumTraits
 from secmix.testing.call_inputs import CallDraw, large_calls, options
 from secmix.testing.check_summary import ProtocolCheck
 from secmix.testing.counterexample import BrokenPromise, Promise, protocol_defined
-from secmix.testing.protocol_promises import COLLABORATION, MASKS, QUICK, SUM, WITHOUT_PROOF
+from secmix.testing.protocol_promises import (
+    COLLABORATION,
+    LINEAR,
+    MASKS,
+    QUICK,
+    SAME_DRAWS,
+    SUM,
+    WITHOUT_PROOF,
+)
 from secmix.testing.sizes import numbers_of
 from secmix.testing.strategies import smallest_failure
+from secmix.wrap import MaskedSum
 
 NodeSets = Iterable[Iterable[int]]
 Reveals = Literal["nothing", "total", "everything"] | NodeSets | Callable[[Network, frozenset[int]], NodeSets]
@@ -35,6 +45,7 @@ CallInputs = dict[str, Any]
 """What the promises need, by name."""
 # Cases of small networks; those of drawn sizes, and twice as many that the code names.
 _EFFORT = {"quick": (14, 18), "thorough": (200, 180)}
+_NO_SEED = 11  # entries of a vector; few seeds have so many words
 _TRIES = 60  # simpler calls that are tried where one breaks a promise
 
 
@@ -138,6 +149,7 @@ class _ProtocolCheck:
         self.proofs: dict[Any, Proof] = {}
         self.cases, self.kinds, self.unproved = Counter[str](), Counter[str](), Counter[str]()
         self.sizes: list[tuple[int, int, int]] = []
+        self.reason = ""  # why nothing is proved of the last call
         self.proved = self.calls = self.refused = self.less = 0
 
     def run(self, promises: list[Promise], small_cases: int, large_cases: int) -> ProtocolCheck:
@@ -195,7 +207,23 @@ class _ProtocolCheck:
             return promises
         asked = any(promise.title == "reveals" for promise in promises)
         left = {MASKS} if not asked else {*WITHOUT_PROOF} if self._proves(inputs) else set()
+        left |= {LINEAR} if self._draws_seeds(inputs) else set()
+        left |= {SAME_DRAWS} if asked and self._has_coins_of_its_own(inputs) else set()
         return [promise for promise in promises if promise not in left and (promise in QUICK or not quick)]
+
+    def _draws_seeds(self, inputs: CallInputs) -> bool:
+        """Say whether masks are expanded from seeds: of these no message is a linear function."""
+        if isinstance(self.protocol, MaskedSum):
+            return True
+        network, rng = inputs["network"], np.random.default_rng(0)
+        try:
+            return are_seeds(quietly(lambda: self.protocol.draw_masks(1, _NO_SEED, network, rng)), _NO_SEED)
+        except Exception:  # which a promise of its own finds
+            return False
+
+    def _has_coins_of_its_own(self, inputs: CallInputs) -> bool:
+        """Say whether the system seeds coins of nodes' own: two calls send other messages then."""
+        return any(fit.trace.system_seeds for fit in self._proof(inputs).fits)
 
     def _proof(self, inputs: CallInputs) -> Proof:
         network, shape = inputs["network"], inputs["shape"]
@@ -215,8 +243,9 @@ class _ProtocolCheck:
             stated = np.array([[float(i in nodes) for i in honest] for nodes in inputs["stated"]])
             self.less += len(answer.sums) < (np.linalg.matrix_rank(stated) if stated.size else 0)
         sealed = SumTraits.of(self.protocol).cipher(network) is not None
-        if reason := _unproved(answer, adversary, sealed=sealed):
-            self.unproved[reason] += 1
+        self.reason = _unproved(answer, adversary, sealed=sealed)
+        if self.reason:
+            self.unproved[self.reason] += 1
             return False
         self.proved += 1
         return True
@@ -265,9 +294,9 @@ class _ProtocolCheck:
         try:
             quietly(lambda: promise.check(self.protocol, **{**values, **copies}))
         except (Exception, SystemExit) as error:
-            return BrokenPromise(
-                promise, values, error, f"{drawn.kind} network of {inputs['network'].n} nodes", tries=_TRIES
-            )
+            where = f"{drawn.kind} network of {inputs['network'].n} nodes"
+            note = f"That is asked where no proof says more; it is {self.reason}" if promise in WITHOUT_PROOF else ""
+            return BrokenPromise(promise, values, error, where, note if self.reason else "", tries=_TRIES)
         return None
 
 
