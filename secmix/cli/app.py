@@ -374,6 +374,9 @@ def main() -> None:
     except typer.Abort:  # an interrupt while arguments were read
         status = console.interrupted().status
     except _WRONG_USAGE as error:
+        # A typer that reads options by pydantic says what is allowed, and leaves out what was given.
+        for refused in getattr(error.__cause__, "errors", list)():
+            error.message += f"; given {refused['input']!r}"
         error.show()
         status = error.exit_code
     console.end(status if isinstance(status, int) else 0)

@@ -217,6 +217,18 @@ def test_wrong_options_are_status_2() -> None:
         assert "Traceback" not in result.output
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("--time-limit", "-7.5"), ("--time-limit", "10m"), ("--seed", "-12"), ("--workers", "two")]
+)
+def test_a_refused_option_repeats_what_was_given(option: str, value: str, tmp_path: Path) -> None:
+    process = start("audit", "mine.toml", option, value, cwd=tmp_path)
+    _, printed = process.communicate(timeout=60)
+    assert process.returncode == 2
+    (refusal,) = [line for line in printed.splitlines() if "Error" in line or "Invalid" in line]
+    assert option in refusal
+    assert value in refusal
+
+
 @pytest.mark.parametrize("command", ["audit", "exposure", "compare"])
 def test_help_says_every_exit_status_in_which_a_verdict_ends(command: str) -> None:
     shown = " ".join(call(command, "--help").output.split())
