@@ -194,9 +194,14 @@ def worst_standing(cell: Cell) -> Standing:
     return min((node.standing for node in cell.nodes), key=STANDINGS.index, default="inconclusive")
 
 
+def is_measured(cell: Cell) -> bool:
+    """Say whether anything was measured; where nothing was, no leakage that is stated is a finding."""
+    return not cell.unmeasured or any(node.why not in cell.unmeasured for node in cell.nodes)
+
+
 def tally(cell: Cell) -> str:
     """Count the honest nodes that are revealed, or say that nothing was measured."""
-    if cell.unmeasured and all(node.why in cell.unmeasured for node in cell.nodes):
+    if not is_measured(cell):
         return "not measured"
     revealed = sum(node.standing == "revealed" for node in cell.nodes)
     total = len(honest(cell))

@@ -347,6 +347,22 @@ def test_no_more_runs_are_made_than_fit_and_the_report_says_so() -> None:
     assert not any("runs were made" in each for each in audited().notes)
 
 
+def test_a_report_states_no_finding_about_what_was_not_measured(tmp_path: Path) -> None:
+    scenario = {
+        "network": {"kind": "cycle", "nodes": 4},
+        "data": {"name": "wine", "features": 2},
+        "protocol": {"name": "plain"},
+        "adversary": {"name": "curious_server"},
+    }
+    secmix.audit(scenario, tmp_path, formats=["html", "md", "sarif"], time_limit=1e-3)
+    page, text, alerts = (Path(tmp_path, f"report.{form}").read_text() for form in ("html", "md", "sarif"))
+    assert "<p>Not measured.</p>" in page
+    assert "No combination of inputs" not in page
+    assert "Known exactly: not measured." in text
+    assert "| inconclusive | not measured | the time limit had passed |" in text
+    assert "normalised leakage not measured)" in alerts
+
+
 def test_a_time_limit_is_a_number_of_seconds() -> None:
     with pytest.raises(SecmixError, match="time_limit must be above 0"):
         secmix.audit({}, time_limit=0)

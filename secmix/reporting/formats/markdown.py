@@ -103,6 +103,7 @@ def _leakage(node: NodeSummary) -> str:
 
 
 def _cell(report: Report, cell: Cell, k: int) -> list[str]:
+    measured = words.is_measured(cell)
     parts = [
         f'<a id="cell-{k}"></a>\n\n## {k}. {escape(cell.protocol)} against {escape(cell.adversary)}',
         f"**{cell.verdict.upper()}.** {escape(cell.sentence)}",
@@ -114,7 +115,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
                 (
                     escape(cell.label(node.node)),
                     node.standing,
-                    "its own" if node.standing == "corrupt" else _leakage(node),
+                    "its own" if node.standing == "corrupt" else _leakage(node) if measured else "not measured",
                     escape(node.why),
                     f"**{node.verdict}**" if node.verdict in FAULTS else node.verdict,
                 )
@@ -124,7 +125,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     ]
     if not cell.is_collaboration:
         known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
-        parts.append(f"Known exactly: {known or 'nothing.'}")
+        parts.append(f"Known exactly: {known or ('nothing.' if measured else 'not measured.')}")
     if cell.claim:
         parts += _claim(cell, cell.claim)
     if cell.coalitions:

@@ -83,6 +83,7 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
     location = _location(report, lines.get("protocol", 1))
     findings = words.findings_of(report, cell)
     results = []
+    measured = words.is_measured(cell)
     for node in words.by_severity(cell):
         if node.verdict not in FAULTS:
             continue
@@ -91,7 +92,7 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
         who = cell.label(node.node) if cell.names else f"Node {node.node}"
         message = (
             f"{who} is {node.standing} under {cell.protocol} against {cell.adversary}: {node.why} "
-            f"({node.verdict}, normalised leakage {words.share(node.worst)})"
+            f"({node.verdict}, normalised leakage {words.share(node.worst) if measured else 'not measured'})"
         )
         where = f"{cell.protocol}/{cell.adversary}/{cell.called(node.node)}"
         results.append(
