@@ -24,7 +24,7 @@ from .honest.bare import sometimes, words, written
 from .honest.fresh import clock, kept, lots, memory, numbers, process, stops, taken, workers
 from .honest.longer import corners, fits, schedule, seldom, unsampled
 from .honest.masks import generator, mixed, structure, values
-from .honest.practice import batches, beyond, elsewhere, guards, kinds, libraries, noise, residues, rounds
+from .honest.practice import agreements, batches, beyond, elsewhere, guards, kinds, libraries, noise, residues, rounds
 from .honest.practice import preparing as prepared
 from .honest.seeds import agreed, ciphers, committed, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
@@ -87,6 +87,7 @@ _HONEST = (
     ciphers,
     agreed,
     committed,
+    agreements,
     rounds,
     guards,
     batches,
