@@ -22,6 +22,7 @@ from secmix.kernel.streams import (
     bits_of,
     byte_of_stream,
     is_of_secrets,
+    is_secret_piece,
     stream_of,
     system_bytes,
 )
@@ -54,7 +55,7 @@ class PrivateKey:
     def from_private_bytes(cls, data: Any) -> PrivateKey:
         """Take bytes for a key: all are secret, or all public, since keys of different bytes may be the same."""
         octets = as_bytes(data)
-        if any(octets.pieces) and not all(octets.pieces):
+        if len({*map(is_secret_piece, as_pieces([octets]))}) > 1:
             now().leave("a private key of which some bytes are public")
         return cls(octets)
 

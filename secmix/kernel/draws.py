@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from secmix.kernel.streams import (
     as_pieces,
     bytes_of,
     fresh_bytes,
+    in_one_way,
     is_iteration,
     secret_pieces,
     stream_of,
@@ -277,6 +278,7 @@ def generator(seed: Any = None) -> Any:
     return made
 
 
+_LENGTHS = frozenset(256**k for k in range(1, 17))  # moduli that leave the last bytes of a draw
 _POOL = 128  # bits into which NumPy's SeedSequence makes whatever it is given
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
@@ -356,13 +358,24 @@ def numbers_of(seed: Any) -> Iterator[Any]:
         yield seed
 
 
+def _as_words(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return the bytes of a number, filled up to words of 32 bits, which NumPy makes of one number and of several."""
+    octets: list[Piece] = []
+    for piece in pieces:
+        whole = piece[0] == "draw" and (piece[2] == now().own(piece[1]).range or piece[2] in _LENGTHS)
+        count = (piece[2] - 1).bit_length() if whole else 0
+        octets += [("byte", ("draw", piece[1]), k) for k in range(-(-count // 8))] if whole else [piece]
+    filled = -len(octets) % 4 if octets and octets[0][0] == "byte" else 0
+    return [*map(in_one_way, octets), *[("public", 0)] * filled]
+
+
 def pieces_of(number: Any) -> list[Piece]:
     """Return what one number of a seed is made of; words of 32 bits where it is public, as NumPy takes it."""
     if isinstance(number, Number):
         pieces = secret_pieces(number)
         if not pieces:
             now().leave("a seed computed from secrets")
-        return pieces or [()]
+        return _as_words(pieces) or [()]
     if is_iteration(number):
         return [("iteration", 0, 1, now().call)]
     number = int(number)

@@ -44,6 +44,7 @@ class Stream:
     ends: tuple[tuple[Piece, ...], ...]  # each of which is enough to make it; mostly all pieces are needed
     numbers: list[int] = field(default_factory=list)  # variables that were read of it
     reads: dict[tuple[int, int, str], Any] = field(default_factory=dict)  # by first byte, length and order
+    words: dict[int, tuple[int, int, str]] = field(default_factory=dict)  # where variables were read
     draws: list[tuple[Any, Any]] = field(default_factory=list)  # in order, if it is a generator's
 
     @functools.cached_property
@@ -84,7 +85,8 @@ class Stream:
             if any(at < first + width and first < at + length for at, length, _ in self.reads):
                 now().leave("one stream of secret bytes, read in two ways,")
             values = 256**width
-            self.reads[place] = _draw(self.variable(value, values / 12**0.5, values, here()))
+            variable = self.variable(value, values / 12**0.5, values, here())
+            self.reads[place], self.words[variable] = _draw(variable), place
         return self.reads[place]
 
 
@@ -430,11 +432,17 @@ def byte_of_stream(piece: Piece) -> tuple[int, int]:
     if not isinstance(of := piece[1], tuple):
         return of, piece[2]
     number = now().own(of[1]).stream
-    reads = now().streams[number].reads.items() if number >= 0 else ()
-    for (first, width, order), word in reads:
-        if of[1] in word.form:
-            return number, first + (piece[2] if order == "little" else width - 1 - piece[2])
-    return -1, 0
+    read = now().streams[number].words.get(of[1]) if number >= 0 else None
+    if read is None:
+        return -1, 0
+    first, width, order = read
+    return number, first + (piece[2] if order == "little" else width - 1 - piece[2])
+
+
+def in_one_way(piece: Piece) -> Piece:
+    """Return a byte of a word that was read of a stream as that of the stream: it is the same byte."""
+    number, place = byte_of_stream(piece) if piece[0] == "byte" else (-1, 0)
+    return piece if number < 0 else ("byte", number, place)
 
 
 def seeds_of(trace: Trace) -> set[int]:
@@ -515,4 +523,8 @@ Followed.tobytes = words_as_bytes  # type: ignore[method-assign,assignment]
 
 def as_pieces(several: Iterable[Any]) -> list[Piece]:
     """Return the pieces of bytes, with numbers for those that are public."""
-    return [piece or ("public", each.plain[k]) for each in several for k, piece in enumerate(each.pieces)]
+    return [
+        in_one_way(piece) if piece else ("public", each.plain[k])
+        for each in several
+        for k, piece in enumerate(each.pieces)
+    ]

@@ -21,9 +21,4 @@ PENDING: dict[str, str] = {
     "signs of a seed and the round": "inconclusive",  # a public seed with the iteration in it
     "error feedback": "inconclusive",  # a state from call to call
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
-    "the round in a private key": "holds",  # bits of a private key that X25519 ignores
-    "keys in memory and keys saved": "holds",  # bytes of a stream and of its words are not known for the same
-    "derived of bytes and of words": "holds",
-    "a seed as words and as one number": "holds",  # NumPy makes the same words of both
-    "a labelled seed as words and as one number": "holds",
 }
