@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +84,32 @@ class LabelledAsOneNumber(Seeded):
         return np.concatenate([words(np.random.default_rng(each), m // 2) for each in several])
 
 
+class ZeroAndRound(Seeded):
+    """Labels weights by zero and biases by the round, which is zero at first."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        labels = (0, channel.iteration)
+        return np.concatenate([words(np.random.default_rng([*seed, label]), m // 2) for label in labels])
+
+
+class SaltOfRound(Agreeing):
+    """Derives weights' masks without a salt, and biases' with the round for one: HKDF takes no salt for zeros."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        salts = (None, channel.iteration.to_bytes(8, "big"))
+        octets = [HKDF(hashes.SHA256(), 4 * m, salt, b"mask").derive(seed.tobytes()) for salt in salts]
+        return np.concatenate([np.frombuffer(each, np.uint64) for each in octets])
+
+
+class RoundBehindKey(Agreeing):
+    """Keys one hash by what a pair agreed on, and one by that and the round: HMAC fills keys up with zeros."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        keys = (seed.tobytes(), seed.tobytes() + channel.iteration.to_bytes(8, "big"))
+        digests = [hmac.new(key, bytes(pair), hashlib.sha512).digest() for key in keys]
+        return np.concatenate([np.frombuffer(each, np.uint64)[: m // 2] for each in digests])
+
+
 def between_rounds(heard: Heard) -> Array:
     return signed(heard.one("masked", 0, iteration=1) - heard.one("masked", 0))
 
@@ -105,5 +133,11 @@ CASES = [
     Case("a seed as words and as one number", TWICE, AsOneNumber, SERVED, "NumPy makes the same words of both",
          attack=each(between_halves), **HALVES),
     Case("a labelled seed as words and as one number", TWICE, LabelledAsOneNumber, OUT, "NumPy makes the same words",
+         attack=each(between_halves), **HALVES),
+    Case("a label of zero, and the round", TWICE, ZeroAndRound, SERVED, "the first round is zero",
+         attack=each(between_halves), **HALVES),
+    Case("no salt, and the round for a salt", TWICE, SaltOfRound, OUT, "a salt of zeros is as good as none",
+         attack=each(between_halves), **HALVES),
+    Case("the round behind a key", TWICE, RoundBehindKey, SERVED, "a key that ends with zeros is the same key",
          attack=each(between_halves), **HALVES),
 ]  # fmt: skip
