@@ -21,6 +21,7 @@ from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number, function
 from secmix.kernel.state import DRAWS, INF, here, now, tracing
 from secmix.kernel.streams import (
+    OF_SEQUENCE,
     Piece,
     Stream,
     as_pieces,
@@ -316,7 +317,7 @@ def seeded_bits(kind: Any, seed: Any) -> SecretBits:
     pieces = [piece for each in several for piece in pieces_of(each)]
     while pieces[-1] == ("public", 0):  # NumPy fills up with zeros; some piece is secret
         pieces.pop()
-    stream = stream_of(f"{kind.__name__} of a SeedSequence", pieces, most_bits=_POOL)
+    stream = stream_of(f"{kind.__name__} {OF_SEQUENCE}", pieces, most_bits=_POOL)
     return SecretBits(kind([int(getattr(each, "value", each)) for each in several]), stream)
 
 
@@ -370,14 +371,14 @@ def _as_words(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def pieces_of(number: Any) -> list[Piece]:
-    """Return what one number of a seed is made of; words of 32 bits where it is public, as NumPy takes it."""
+    """Return what one number of a seed is made of: the bytes of words of 32 bits, which NumPy makes of it."""
     if isinstance(number, Number):
         pieces = secret_pieces(number)
         if not pieces:
             now().leave("a seed computed from secrets")
         return _as_words(pieces) or [()]
     if is_iteration(number):
-        return [("iteration", 0, 1, now().call)]
+        return [("iteration", k, 4, now().call) for k in range(4)]
     number = int(number)
-    words = [("public", number >> 32 * k & 0xFFFFFFFF) for k in range(max(-(-number.bit_length() // 32), 1))]
-    return list(words)
+    length = 4 * max(-(-number.bit_length() // 32), 1)
+    return [("public", octet) for octet in (number % 256**length).to_bytes(length, "little")]

@@ -18,7 +18,17 @@ from typing import Any
 
 from secmix.kernel.agreement import X25519, PrivateKey, PublicKey
 from secmix.kernel.state import INF, now
-from secmix.kernel.streams import Piece, SecretBytes, Stream, as_bytes, as_pieces, bits_of, is_of_secrets, stream_of
+from secmix.kernel.streams import (
+    END_OF_KEY,
+    Piece,
+    SecretBytes,
+    Stream,
+    as_bytes,
+    as_pieces,
+    bits_of,
+    is_of_secrets,
+    stream_of,
+)
 
 _NAMES = sorted(name for name in hashlib.algorithms_guaranteed if hasattr(hashlib, name))
 _LENGTH = 8  # bytes of a digest that has no length of its own, to compare algorithms by
@@ -73,7 +83,7 @@ def _as_key(key: SecretBytes) -> list[Piece]:
         now().leave("an iteration that ends a key with zeros, which are as good as none (use the order 'big'),")
     while pieces and pieces[-1] == ("public", 0):
         pieces.pop()
-    return [*pieces, ("public", "end of key")] if pieces else []
+    return [*pieces, END_OF_KEY] if pieces else []
 
 
 def _named(name: str) -> Callable[..., Hash]:

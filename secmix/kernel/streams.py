@@ -23,6 +23,8 @@ from secmix.kernel.forms import alone
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following, here, now
 
+OF_SEQUENCE = "of a SeedSequence"
+END_OF_KEY = ("public", "end of key")
 ENOUGH = 128
 """Bits of a seed that nobody tries through."""
 PUBLIC, AGREED = "public keys by X25519", "agreement by X25519"
@@ -339,7 +341,11 @@ def stream_of(
         if stream.key == key:
             return cast(Stream, stream)
         # Of a short seed nothing is proved anyway.
-        if stream.key[0] == function and min(stream.bits, bits) >= ENOUGH and _may_be_same(stream.key[1:], seed):
+        if (
+            stream.key[0] == function
+            and min(stream.bits, bits) >= ENOUGH
+            and _may_be_same(function, stream.key[1:], seed)
+        ):
             trace.leave("two seeds that may be the same")
     return _added(key, bits, ends)
 
@@ -457,8 +463,22 @@ def seeds_of(trace: Trace) -> set[int]:
     return seeds
 
 
-def _may_be_same(pieces: Sequence[Piece], other: Sequence[Piece]) -> bool:
-    """Say whether two different seeds may have the same value, but for a chance of 2 to the minus ENOUGH."""
+def _filled(function: str, *seeds: Sequence[Piece]) -> list[list[Piece]]:
+    """Return seeds with zeros at the end of what a function fills up with them: an iteration may be zeros, too."""
+    if function.endswith(OF_SEQUENCE):
+        ends = [len(seed) for seed in seeds]
+    elif function.startswith("hmac"):
+        ends = [seed.index(END_OF_KEY) if END_OF_KEY in seed else 0 for seed in seeds]
+    else:
+        return [*map(list, seeds)]
+    zeros = [[("public", 0)] * (max(ends) - end) for end in ends]
+    rest = [[piece for piece in seed[end:] if piece != END_OF_KEY] for seed, end in zip(seeds, ends, strict=True)]
+    return [[*seed[:end], *fill, *left] for seed, end, fill, left in zip(seeds, ends, zeros, rest, strict=True)]
+
+
+def _may_be_same(function: str, *seeds: Sequence[Piece]) -> bool:
+    """Say whether a function may make the same of two different seeds, but for a chance of 2 to the minus ENOUGH."""
+    pieces, other = _filled(function, *seeds)
     if len(pieces) != len(other):
         return False
     differing = [(a, b) for a, b in zip(pieces, other, strict=True) if a != b]

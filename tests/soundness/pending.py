@@ -21,7 +21,4 @@ PENDING: dict[str, str] = {
     "signs of a seed and the round": "inconclusive",  # a public seed with the iteration in it
     "error feedback": "inconclusive",  # a state from call to call
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
-    "a label of zero, and the round": "holds",  # the round is zero at first, and zeros are as good as none
-    "no salt, and the round for a salt": "holds",
-    "the round behind a key": "holds",
 }

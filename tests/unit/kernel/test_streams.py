@@ -387,6 +387,6 @@ def test_what_is_public_is_so_again_once_its_mask_is_off() -> None:
 @pytest.mark.parametrize("number", [0, 1, 2**31, 2**32 - 1, 2**32, 2**32 + 5, 2**63, 2**64, 2**96 + 7])
 def test_a_public_number_in_a_seed_is_all_its_words(number: int) -> None:
     """NumPy makes words of 32 bits of it; one that were left out would make two seeds one."""
-    words = [word for _, word in pieces_of(number)]
-    assert sum(word << 32 * k for k, word in enumerate(words)) == number
-    assert len(words) == max(-(-number.bit_length() // 32), 1)
+    octets = [octet for _, octet in pieces_of(number)]
+    assert sum(octet << 8 * k for k, octet in enumerate(octets)) == number
+    assert len(octets) == 4 * max(-(-number.bit_length() // 32), 1)
