@@ -457,7 +457,7 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, LeftTrace):
         return str(error)
     lines = [each for each in traceback.extract_tb(error.__traceback__) if is_protocol(each.filename)]
-    if isinstance(error, IndexError) and "arrays used as indices" in str(error):
+    if isinstance(error, IndexError) and ("used as indices" in str(error) or "only integers, " in str(error)):
         error = IndexError("an array at a secret place (write np.take(array, place, axis=0))")
     place = f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
     return f"the call ends in {type(error).__name__}: {error}"[:200] + f" at {place}"

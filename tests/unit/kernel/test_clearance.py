@@ -105,6 +105,7 @@ OPEN = [
     (examples.MissingValue, "made of draws that it does not have for itself alone: examples.py, line"),
     (examples.NotReduced, "no linear function"),
     (examples.IndexedByASecret, "an array at a secret place (write np.take(array, place, axis=0))"),
+    (examples.IndexedByOneSecret, "an array at a secret place (write np.take(array, place, axis=0))"),
     (examples.ShortMasks, "numbers that lie between the steps of the masks"),
     (examples.HiddenHandOver, "neither holds nor was sent"),
     (examples.Unrounded, "numbers of no known step beside masks that are whole words"),
