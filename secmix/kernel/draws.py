@@ -363,9 +363,9 @@ def _as_words(pieces: Sequence[Piece]) -> list[Piece]:
     """Return the bytes of a number, filled up to words of 32 bits, which NumPy makes of one number and of several."""
     octets: list[Piece] = []
     for piece in pieces:
-        whole = piece[0] == "draw" and (piece[2] == now().own(piece[1]).range or piece[2] in _LENGTHS)
-        count = (piece[2] - 1).bit_length() if whole else 0
-        octets += [("byte", ("draw", piece[1]), k) for k in range(-(-count // 8))] if whole else [piece]
+        is_complete = piece[0] == "draw" and (piece[2] == now().own(piece[1]).range or piece[2] in _LENGTHS)
+        count = (piece[2] - 1).bit_length() if is_complete else 0
+        octets += [("byte", ("draw", piece[1]), k) for k in range(-(-count // 8))] if is_complete else [piece]
     filled = -len(octets) % 4 if octets and octets[0][0] == "byte" else 0
     return [*map(in_one_way, octets), *[("public", 0)] * filled]
 

@@ -536,7 +536,7 @@ def drawn_again(modules: set[str]) -> Iterator[None]:
     again |= {id(os.urandom): octets, id(np.random.default_rng): made, id(secrets): _module(secrets, drawn)}
     again |= {id(os): _module(os, {"urandom": octets}), id(np.random): _module(np.random, {"default_rng": made})}
     again[id(np)] = _module(np, {"random": again[id(np.random)]})
-    again |= drawn_by(octets)
+    again |= drawn_by(octets) if modules else {}
 
     def get(name: str, space: Any = None, *args: Any, **kw: Any) -> Any:
         imported = _IMPORT(name, space, *args, **kw)
