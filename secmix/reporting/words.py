@@ -303,9 +303,9 @@ def data_of(scenario: dict[str, Any]) -> str:
     """Say on which data a scenario was run, and how often; nothing where it names none.
 
     >>> data_of({"runs": 2000, "data": {"name": "wine", "standardise": True, "features": 2, "rows_per_node": [1, 3]}})
-    'wine (standardised, features 2, rows per node 1, 3), 2000 runs'
+    'wine (standardised, features: 2, rows per node: 1, 3), 2000 runs'
     >>> data_of({"runs": 200, "data": {"name": "csv", "path": "patients.csv"}, "sweep": {"data.features": [2, 3]}})
-    'patients.csv (features 2 or 3), 200 runs'
+    'patients.csv (features: 2 or 3), 200 runs'
     """
     data, swept = scenario.get("data"), scenario.get("sweep") or {}
     if not isinstance(data, dict) or not (name := data.get("path") or data.get("name")) or "data" in swept:
@@ -316,7 +316,7 @@ def data_of(scenario: dict[str, Any]) -> str:
     for key, value in own.items():
         if key not in ("name", "path") and value is not None and not isinstance(value, bool):
             several = value if isinstance(value, list) else [value]
-            settings.append(f"{key.replace('_', ' ')} {', '.join(map(str, several))}")
+            settings.append(f"{key.replace('_', ' ')}: {', '.join(map(str, several))}")
     within = f" ({', '.join(settings)})" if settings else ""
     runs = alternatives.get("runs", scenario.get("runs"))
     return brief(f"{name}{within}", _MOST_OF_DATA) + (f", {runs} runs" if runs else "")

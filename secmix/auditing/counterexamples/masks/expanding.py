@@ -133,10 +133,12 @@ def _generator(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> Any:
         return np.random.Generator(_bits(stream, trace, known, getattr(np.random, function.split()[0])))
     if not function.startswith("MT19937"):
         return None
-    numbers = [_value(piece, trace, known) for piece in stream.key[1:]]
+    if "bytes" in function:
+        return random.Random(bytes(_value(piece, trace, known) for piece in stream.key[1:]))
+    words = _words(stream, trace, known)
     if "RandomState" in function:
-        return np.random.RandomState(numbers if "several" in function else numbers[0])
-    return random.Random(bytes(numbers) if "bytes" in function else numbers[0])
+        return np.random.RandomState(words if "several" in function else words[0])
+    return random.Random(_joined(words))
 
 
 def _octets(stream: Stream, trace: Trace, known: Mapping[Any, Any], places: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -166,19 +168,25 @@ def _number(octets: bytes, order: str) -> int:
 
 
 def _bits(stream: Stream, trace: Trace, known: Mapping[Any, Any], kind: Any) -> Any:
-    entropy: list[int] = []
+    words = _words(stream, trace, known)
+    return kind(key=_joined(words)) if stream.key[0].endswith("with a key") else kind(words)
+
+
+def _words(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> list[int]:
+    """Return a seed as words of 32 bits, of which its bytes are; a rest of a draw is a number of its own."""
+    words: list[int] = []
     octets: list[int] = []
-    for piece in stream.key[1:]:
-        value = _value(piece, trace, known)
-        if piece[0] == "byte":
-            octets.append(value)
-        else:
-            entropy += [int.from_bytes(bytes(octets), "little")] * bool(octets) + [value]
+    for piece in (*stream.key[1:], None):
+        if piece is None or piece[0] == "draw":
+            words += [_number(bytes(octets[k : k + 4]), "little") for k in range(0, len(octets), 4)]
             octets = []
-    entropy += [int.from_bytes(bytes(octets), "little")] * bool(octets)
-    if stream.key[0].endswith("with a key"):
-        return kind(key=sum(word << 64 * k for k, word in enumerate(entropy)))
-    return kind(entropy)
+        if piece is not None:
+            (words if piece[0] == "draw" else octets).append(_value(piece, trace, known))
+    return words
+
+
+def _joined(words: Sequence[int]) -> int:
+    return sum(word << 32 * k for k, word in enumerate(words))
 
 
 def _digest(stream: Stream, trace: Trace, known: Mapping[Any, Any], length: int) -> bytes:
