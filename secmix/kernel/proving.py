@@ -215,7 +215,7 @@ def _assumptions(fit: Fit, stops: Iterable[Place], texts: Iterable[Place]) -> tu
         assumed.append(f"nobody tells from random what {', '.join(functions)}{weak} make of a secret seed")
     by_iteration = any(piece[0] == "iteration" for each in fit.trace.streams for piece in each.key[1:])
     assumed += ["with the seeds that make masks, each iteration comes once"] * by_iteration
-    codes = [abs(float(each.value)) for each in fit.trace.variables.values() if each.kind == "code"]
+    codes = [abs(float(x.value)) for v in fit.made_of(fit.messages) if (x := fit.trace.variables[v]).kind == "code"]
     have_size = any(each.kind == "draw" and not each.range for each in fit.trace.variables.values())
     bound = (
         f"what nodes encode is at most the {max(codes, default=0.0):.3g} seen, beside which masks of a size are large"
