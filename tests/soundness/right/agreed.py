@@ -31,11 +31,11 @@ class Agreeing(Seeded):
         return octets
 
     def secret(self, own: Any, public: Any) -> Any:
-        """What both ends of a pair compute."""
+        """Return what both ends of a pair compute."""
         return own.exchange(X25519PublicKey.from_public_bytes(public))
 
     def announced(self, key: Any) -> Any:
-        """What a node tells all others."""
+        """Return what a node tells all others."""
         return key.public_key().public_bytes_raw()
 
     def keys(self, channel: Any, r: Array) -> list[list[Any]]:

@@ -102,19 +102,19 @@ class Generated(Agreeing):
     def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
         return np.zeros((runs, network.n, 0), np.uint64)
 
+    def generated(self) -> Any:
+        return X25519PrivateKey.generate()
+
     def keys(self, masks: Any, channel: Channel) -> Any:
-        keys = [[X25519PrivateKey.generate() for _ in of_run] for of_run in masks]
+        keys = [[self.generated() for _ in of_run] for of_run in masks]
         held = np.array([[np.frombuffer(key.private_bytes_raw(), np.uint64) for key in of_run] for of_run in keys])
         channel.hold(-1, np.arange(masks.shape[1]), "private key", held.transpose(1, 0, 2))
         return keys
 
 
 class GeneratedByTheModule(Generated):
-    def keys(self, masks: Any, channel: Channel) -> Any:
-        keys = [[x25519.X25519PrivateKey.generate() for _ in of_run] for of_run in masks]
-        held = np.array([[np.frombuffer(key.private_bytes_raw(), np.uint64) for key in of_run] for of_run in keys])
-        channel.hold(-1, np.arange(masks.shape[1]), "private key", held.transpose(1, 0, 2))
-        return keys
+    def generated(self) -> Any:
+        return x25519.X25519PrivateKey.generate()
 
 
 @pytest.mark.parametrize("protocol", [Agreeing, FromTheOtherEnd, InOctets, WrittenOut, Generated, GeneratedByTheModule])

@@ -18,7 +18,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper
 from ...case import Case, Heard, each
 from ...right.agreed import Agreeing, Generated
 from ...right.expanded import Seeded, words
-from ..seeds.attacks import signed
+from ..seeds.attacks import between_rounds, signed
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,6 @@ class RoundBehindKey(Agreeing):
         keys = (seed.tobytes(), seed.tobytes() + channel.iteration.to_bytes(8, "big"))
         digests = [hmac.new(key, bytes(pair), hashlib.sha512).digest() for key in keys]
         return np.concatenate([np.frombuffer(each, np.uint64)[: m // 2] for each in digests])
-
-
-def between_rounds(heard: Heard) -> Array:
-    return signed(heard.one("masked", 0, iteration=1) - heard.one("masked", 0))
 
 
 def between_halves(heard: Heard) -> Array:

@@ -17,7 +17,7 @@ from secmix.transcript import SERVER
 
 from ...case import Case, Heard, N, each, input_of
 from ...right.agreed import Agreeing
-from .attacks import net, signed, words
+from .attacks import between_rounds, net, signed, words
 
 
 def of_seed(seed: bytes, pair: tuple[int, int], m: int = 12, iteration: int = 0) -> Array:
@@ -101,7 +101,7 @@ def of_public_keys(heard: Heard) -> Array:
 
 
 def less_masks(heard: Heard, secret: Any) -> Array:
-    """What node 0 sends without its masks, where ``secret(i, j)`` is what a pair agrees on."""
+    """Return what node 0 sends without its masks, where ``secret(i, j)`` is what a pair agrees on."""
     return signed(heard.one("masked", 0) - net(0, lambda i, j: of_seed(secret(i, j), (i, j))))
 
 
@@ -129,10 +129,6 @@ def of_all_short_keys(heard: Heard) -> Array:
 def of_one_pair(heard: Heard) -> Array:
     key = heard.one("private key", 0, 1).tobytes()
     return less_masks(heard, lambda i, j: exchanged(key, key))
-
-
-def between_rounds(heard: Heard) -> Array:
-    return signed(heard.one("masked", 0, iteration=1) - heard.one("masked", 0))
 
 
 SERVED, OUT, ONE = CuriousServer(), Eavesdropper(), HonestButCurious({1})

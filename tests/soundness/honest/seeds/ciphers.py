@@ -13,7 +13,7 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 
 from ...case import Case, Heard, each, input_of
-from .attacks import Own, Seeded, net, signed
+from .attacks import Own, Seeded, between_rounds, net, signed
 from .reused import FirstSeeds
 
 HAS_CIPHERS = importlib.util.find_spec("cryptography") is not None
@@ -199,10 +199,6 @@ def _seed_of(word: int, place: int) -> int:
         word = (word - k) * pow(1812433253, -1, 2**32) % 2**32
         word ^= word >> 30
     return word
-
-
-def between_rounds(heard: Heard) -> Array:
-    return signed(heard.one("masked", 0, iteration=1) - heard.one("masked", 0))
 
 
 def between_blocks(heard: Heard) -> Array:

@@ -30,7 +30,7 @@ class Committed(Words):
         return super().encode(np.clip(s, -100, 100))
 
     def digest(self, octets: Any) -> Any:
-        """What is told of a mask."""
+        """Return what is told of a mask."""
         return hashlib.sha256(octets).digest()
 
     def body(self, channel: Any, s: Array, r: Array, network: Any, rng: Any) -> Array:

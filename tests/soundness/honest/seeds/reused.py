@@ -14,7 +14,7 @@ from secmix.transcript import SERVER
 
 from ...bases import Pairwise
 from ...case import Case, Heard, each, input_of
-from .attacks import Own, Seeded, net, signed, words
+from .attacks import Own, Seeded, between_rounds, net, signed, words
 
 
 class OneForAll(Seeded):
@@ -124,10 +124,6 @@ def between_numbers(heard: Heard) -> Array:
 def between_halves(heard: Heard) -> Array:
     masked = heard.one("masked", 0)
     return signed(masked[6:] - masked[:6])
-
-
-def between_rounds(heard: Heard) -> Array:
-    return signed(heard.one("masked", 0, iteration=1) - heard.one("masked", 0))
 
 
 def by_the_same_seed(heard: Heard) -> Array:
