@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.state import INF, Trace
-from secmix.kernel.streams import Piece, SecretBytes, Stream, bare
+from secmix.kernel.streams import END_OF_KEY, OF_SEQUENCE, Piece, SecretBytes, Stream, bare
 
 Seed = int | tuple[Piece, ...]
 """Source of a seed: a draw, or bytes of a stream that nobody read as numbers, the least significant first."""
 Values = dict[Any, Any]
 """The values of draws, by variable, and of such bytes, by piece."""
-
-_END: Piece = ("public", "end of key")
 
 
 def unknown(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> list[tuple[Seed, int]]:
@@ -129,7 +127,7 @@ def sequence(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> list[Any
 def _generator(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> Any:
     """Make the generator of a known seed; None for a stream of bytes."""
     function = stream.key[0]
-    if function.endswith(("of a SeedSequence", "with a key")):
+    if function.endswith((OF_SEQUENCE, "with a key")):
         return np.random.Generator(_bits(stream, trace, known, getattr(np.random, function.split()[0])))
     if not function.startswith("MT19937"):
         return None
@@ -192,7 +190,7 @@ def _joined(words: Sequence[int]) -> int:
 def _digest(stream: Stream, trace: Trace, known: Mapping[Any, Any], length: int) -> bytes:
     name, _, digestmod = stream.key[0].partition(" ")
     begin = 1 if digestmod else 2  # the key of a plain hash begins with its digest of nothing
-    end = stream.key.index(_END) if _END in stream.key else begin - 1
+    end = stream.key.index(END_OF_KEY) if END_OF_KEY in stream.key else begin - 1
     first, last = stream.key[begin:end], stream.key[max(end + 1, begin) :]
     key, data = (bytes(_value(piece, trace, known) for piece in pieces) for pieces in (first, last))
     if digestmod:
