@@ -35,7 +35,7 @@ def _real(kind: str) -> Any:
     return getattr(sys.modules[X25519], kind)
 
 
-def _is_raw(*names: Any) -> None:
+def _require_raw(*names: Any) -> None:
     if any(str(name).rsplit(".", 1)[-1] != "Raw" for name in names):
         now().leave("a key in another encoding than Raw")
 
@@ -69,7 +69,7 @@ class PrivateKey:
 
     def private_bytes(self, encoding: Any, format: Any, encryption_algorithm: Any) -> Any:
         """Return the bytes of the key, in no other encoding."""
-        _is_raw(encoding, format)
+        _require_raw(encoding, format)
         return self.private_bytes_raw()
 
     def public_key(self) -> PublicKey:
@@ -111,7 +111,7 @@ class PublicKey:
 
     def public_bytes(self, encoding: Any, format: Any) -> Any:
         """Return the bytes of the key, in no other encoding."""
-        _is_raw(encoding, format)
+        _require_raw(encoding, format)
         return self.public_bytes_raw()
 
 

@@ -295,8 +295,9 @@ class _ProtocolCheck:
             quietly(lambda: promise.check(self.protocol, **{**values, **copies}))
         except (Exception, SystemExit) as error:
             where = f"{drawn.kind} network of {inputs['network'].n} nodes"
-            note = f"That is asked where no proof says more; it is {self.reason}" if promise in WITHOUT_PROOF else ""
-            return BrokenPromise(promise, values, error, where, note if self.reason else "", tries=_TRIES)
+            stands_in = bool(self.reason) and promise in WITHOUT_PROOF
+            note = f"That is asked where no proof says more; it is {self.reason}" if stands_in else ""
+            return BrokenPromise(promise, values, error, where, note, tries=_TRIES)
         return None
 
 
