@@ -116,7 +116,8 @@ def _along(trainer: Trainer, exchange: _Exchange, x: Array) -> list[Array]:
     """List rows (d,) along ``x`` from which training of a linear model ends near the message.
 
     For an x of given length training is affine in y. The bias says which y that is, and the sign of what the weights
-    are off by then changes where the length is right.
+    are off by then changes where the length is right. Two right lengths between neighbours change no sign: what the
+    weights are off by dips there, and a search begins on either side of the dip.
     """
     lengths = np.geomspace(_LEAST, _MOST, _SCALES)
     scales = np.concatenate([-lengths[::-1], lengths]) / float(np.linalg.norm(x))
@@ -131,11 +132,20 @@ def _along(trainer: Trainer, exchange: _Exchange, x: Array) -> list[Array]:
     with np.errstate(all="ignore"):
         (weights, biases), (weights_at_one, biases_at_one) = off(0.0), off(1.0)
         slopes = weights_at_one - weights, biases_at_one - biases
-        sign = np.sign(weights * slopes[1] - biases * slopes[0])
+        misfit = weights * slopes[1] - biases * slopes[0]
         targets = -biases / slopes[1]
     # Not across zero: what lies on either side of it is x and −x.
-    at = np.flatnonzero(sign[:-1] * sign[1:] < 0)
-    return [np.append(scales[k] * x, targets[k]) for k in at if np.isfinite(targets[k]) and k != len(lengths) - 1]
+    starts = [side * len(lengths) + k for side in (0, 1) for k in _around_roots(misfit.reshape(2, -1)[side])]
+    return [np.append(scales[k] * x, targets[k]) for k in starts if np.isfinite(targets[k])]
+
+
+def _around_roots(values: Array) -> list[int]:
+    """List places next to which a smooth function has roots: where ``values`` change their sign, and around dips."""
+    sign, size = np.sign(values), np.abs(values)
+    crossings = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+    one_sign = (sign[:-2] == sign[1:-1]) & (sign[1:-1] == sign[2:])
+    dips = np.flatnonzero(one_sign & (size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:])) + 1
+    return sorted({*crossings.tolist(), *(dips - 1).tolist(), *(dips + 1).tolist()})
 
 
 _Fit = tuple[Array, float, bool]
