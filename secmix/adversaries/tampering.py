@@ -13,7 +13,7 @@ from secmix._base.checks import Array, Ints
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
 from secmix.adversaries.search.spending import SearchBudget
 from secmix.network import Network
-from secmix.protocols.interfaces import ProtocolWrapper
+from secmix.protocols.interfaces import ProtocolWrapper, deviating
 from secmix.transcript import Channel, Holders, Sealed, Transcript
 
 
@@ -171,4 +171,5 @@ class Attacked(ProtocolWrapper):
                 CONTRIBUTION, own, others, self.scale, self.inner, draw, number, iteration, self.budget
             )
             s[run, colluders] = self.attack.send(messages)
-        return self.inner.average(s, network, rng, masks=masks, channel=channel)
+        with deviating(colluders), np.errstate(invalid="ignore"):
+            return self.inner.average(s, network, rng, masks=masks, channel=channel)

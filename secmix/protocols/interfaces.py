@@ -17,7 +17,9 @@ It may have more members: those of :class:`SumTraits`, which says what each mean
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -223,8 +225,28 @@ class ProtocolWrapper:
         return self.inner.draw_masks(runs, m, network, rng)
 
 
+_DEVIATING: ContextVar[Sequence[int]] = ContextVar("deviating", default=())
+
+
+@contextmanager
+def deviating(nodes: Sequence[int]) -> Iterator[None]:
+    """Let the inputs of some nodes be no numbers meanwhile: who deviates from a protocol does not check its own."""
+    token = _DEVIATING.set(nodes)
+    try:
+        yield
+    finally:
+        _DEVIATING.reset(token)
+
+
 def checked_inputs(inputs: ArrayLike, network: Network) -> Array:
     """Convert ``inputs`` to a float64 array (runs, n, m), and check that it fits the network."""
+    unchecked = _DEVIATING.get()
+    if len(unchecked):
+        array = np.array(inputs, dtype=np.float64)
+        array[:, unchecked] = 0.0
+        checked = finite_array(array, "inputs", ndim=3)
+        checked[:, unchecked] = np.asarray(inputs)[:, unchecked]
+        return checked
     array = finite_array(inputs, "inputs", ndim=3)
     if array.shape[1] != network.n:
         raise DataError(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
 import secmix
 from secmix import Network
-from secmix.adversaries import FIXED, Colluders, CuriousServer, HonestButCurious
+from secmix.adversaries import FIXED, Attack, Colluders, CuriousServer, HonestButCurious
 from secmix.adversaries.tampering import Attacked
-from secmix.errors import SecmixError
+from secmix.errors import DataError, SecmixError
 from secmix.estimators import leaked_subspace
 from secmix.protocols import PDMM, DistributedEM, Plain, RobustServer, SecureSum
 
@@ -196,3 +199,69 @@ def test_a_rule_that_trusts_one_node_is_broken_by_that_node_alone():
             protocols={"mine": RobustServer(trusts_node_0, f=1)},
         )  # fmt: skip
         assert report.cells[0].robustness.verdict == verdict
+
+
+def test_a_rule_that_sets_aside_what_is_no_number_is_not_stopped_by_it() -> None:
+    """Whoever deviates does not check its own input; the rule sees the message, and is told apart from a failure."""
+    from secmix import aggregators
+
+    nothing = Attack(["contribution"], lambda messages: np.full_like(messages.own, np.nan))
+    inputs = rng().normal(size=(2, 7, 3))
+    attacked = Attacked(RobustServer(rule="trimmed_mean", f=2), nothing, [5, 6], rng())
+    averages, _ = attacked.average(inputs, NETWORK, rng())
+    expected = [aggregators.trimmed_mean(run[:5], f=0) for run in inputs]
+    np.testing.assert_allclose(averages[:, 0], expected, rtol=1e-12)
+    assert np.isnan(Attacked(Plain(), nothing, [5, 6], rng()).average(inputs, NETWORK, rng())[0]).all()
+    with pytest.raises(DataError, match="at index"):  # of honest nodes they are checked as ever
+        attacked.average(np.where(np.arange(7)[:, None] == 1, np.nan, inputs), NETWORK, rng())
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (lambda messages: np.zeros(3), r"the attack 'odd' made messages of shape \(3,\); expected \(2, 20\), \(f, m\)"),
+        (lambda messages: "all", r"the attack 'odd' returned a str; expected an array of numbers \(2, 20\), \(f, m\)"),
+    ],
+)
+def test_a_fault_of_an_attack_is_no_damage(forge: Any, said: str) -> None:
+    odd = Attack(["contribution"], forge, name="odd")
+    report = secmix.audit(
+        {
+            "network": {"kind": "complete", "nodes": 7},
+            "runs": 100,
+            "data": {"name": "wine", "features": 3, "rows_per_node": 12},
+            "model": {"iterations": 2},
+            "policy": {"min_breakdown": 0.2},
+        },
+        protocols={"trimmed": RobustServer(rule="trimmed_mean", f=2, encrypted=True)},
+        adversaries={"odd": Colluders([5, 6], attack=odd, eavesdrops=False)},
+    )
+    (cell,) = report.cells
+    assert cell.verdict == "inconclusive"
+    assert cell.robustness is None
+    assert re.search(said, " ".join(cell.notes))
+
+
+def middle(messages: Any, f: int) -> Any:
+    """Clip the mean to the median, and take numbers that are none for what they are."""
+    median = np.median(messages, axis=0)
+    return median + np.clip(messages - median, -1.0, 1.0).mean(axis=0)
+
+
+def test_who_pushes_a_rule_by_no_numbers_is_said_and_what_mends_it() -> None:
+    report = secmix.audit(
+        {
+            "network": {"kind": "complete", "nodes": 5},
+            "runs": 100,
+            "data": {"name": "wine", "features": 2, "rows_per_node": 12},
+            "model": {"iterations": 1},
+            "policy": {"min_breakdown": 0.2},
+        },
+        protocols={"middle": RobustServer(rule=f"{__name__}:middle", f=1, encrypted=True)},
+        adversaries={"one": Colluders([4], attack="sign_flip", eavesdrops=False)},
+    )
+    (cell,) = report.cells
+    assert cell.robustness is not None
+    assert "1 of 5 nodes can push the result without bound (messages of nan)" in cell.robustness.why
+    (advice,) = (each for each in cell.advice if "push" in each or "rule" in each)
+    assert advice.startswith("Have the rule set aside messages that are not finite")

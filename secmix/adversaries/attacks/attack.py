@@ -119,11 +119,18 @@ class Attack:
         Raises
         ------
         ScenarioError
-            The attack made messages of another shape.
+            The attack made no array of numbers, or one of another shape.
         """
         if self.forge is None:
             return messages.own
-        sent = np.asarray(self.forge(messages), dtype=np.float64)
+        forged = self.forge(messages)
+        try:
+            sent = np.asarray(forged, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ScenarioError(
+                f"the attack '{self.name}' returned a {type(forged).__name__}; expected an array of numbers "
+                f"{messages.own.shape}, (f, m)"
+            ) from None
         if sent.shape != messages.own.shape:
             raise ScenarioError(
                 f"the attack '{self.name}' made messages of shape {sent.shape}; expected {messages.own.shape}, (f, m)"

@@ -216,6 +216,11 @@ def _fixed(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -
     return directions
 
 
+NO_NUMBERS = ("messages of nan", "messages of inf")
+"""What the search calls messages that are not finite."""
+_LARGEST = "messages of 1.8e+308"
+
+
 def _extremes(oracle: Oracle) -> Array:
     """Try NaN, infinity and the largest floats, in one message and in all; return the latter, to try again.
 
@@ -225,7 +230,8 @@ def _extremes(oracle: Oracle) -> Array:
     for value in (np.nan, np.inf, float(np.finfo(np.float64).max)):
         probes = np.tile(oracle.mean, (2, oracle.f, 1))
         probes[0, 0] = probes[1] = value
-        oracle.send(probes, f"messages of {value:.3g}", keep=not np.isfinite(value))
+        name = _LARGEST if np.isfinite(value) else NO_NUMBERS[0 if np.isnan(value) else 1]
+        oracle.send(probes, name, keep=name in NO_NUMBERS)
     return probes
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from secmix._base import plugins
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.adversaries.search.worst_case import NO_NUMBERS
 from secmix.auditing.cell_parts import NodeSummary, Robustness, SigmaPoint
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup, build_network, deep_copy
 from secmix.errors import SecmixError
@@ -125,6 +126,11 @@ def advised(
     return [Advice(measure) if isinstance(measure, str) else measure for measure in measures]
 
 
+def _is_broken_by_no_number(robustness: Robustness) -> bool:
+    """Say whether what is not finite suffices to push the result: the rule does not set it aside."""
+    return any(point.found is None and point.found_by in NO_NUMBERS for point in robustness.points)
+
+
 def _of_sums(
     cell: Scenario,
     setup: SumSetup,
@@ -139,8 +145,15 @@ def _of_sums(
     partly = [s.node for s in nodes if s.standing == "partly leaked"]
     traits = SumTraits.of(setup.protocol)
     broken = robustness is not None and robustness.verdict == "violated"
-    colluders = robustness.colluders if robustness is not None and broken else 0
+    no_number = robustness is not None and broken and _is_broken_by_no_number(robustness)
+    colluders = robustness.colluders if robustness is not None and broken and not no_number else 0
     advised: list[Advice | str] = list(traits.advise(Revealed(revealed, setup.corrupt, setup.network, colluders)))
+    if no_number:
+        words = (
+            "Have the rule set aside messages that are not finite before it combines the others: "
+            "messages[np.isfinite(messages).all(axis=1)]."
+        )
+        advised.append(Advice(words, plain="set aside messages that are no numbers", against="falsehood"))
     if traits.reuses_masks:
         advised.append(
             _because(fresh_masks(setup.protocol), "reused ones cancel in the differences between iterations")

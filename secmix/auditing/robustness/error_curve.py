@@ -97,7 +97,9 @@ def judged(
     accused: decide.Accusation = None
     bounds: list[tuple[str, float, float]] = []
     sentences: list[str] = []
-    fails = f"{round(breakdown * n) + 1} of {n} nodes can push the result without bound"
+    first = min((p for p in points if p.found is None and p.colluders * 2 < n), key=lambda p: p.colluders, default=None)
+    by = f" ({first.found_by})" if first else ""
+    fails = f"{round(breakdown * n) + 1} of {n} nodes can push the result without bound{by}"
     if policy.min_breakdown is not None and proven < policy.min_breakdown:
         # A search that finds nothing proves nothing: only a theorem clears.
         accused = "violated" if broken and breakdown < policy.min_breakdown else "inconclusive"

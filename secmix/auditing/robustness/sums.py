@@ -26,7 +26,7 @@ from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.robustness.error_curve import Errors, Outcome, Push, bounded
 from secmix.auditing.robustness.theorems import declared, withstood
 from secmix.auditing.setup import SumSetup, build_model
-from secmix.errors import SecmixError
+from secmix.errors import ScenarioError, SecmixError
 from secmix.estimators.robustness import proven
 from secmix.network import Network
 from secmix.protocols import EMRun, Plain, SumProtocol
@@ -103,11 +103,14 @@ def _error(
     """Measure the distance of the average at ``node`` from the honest mean, in honest spreads."""
     try:
         average, _ = protocol.average(sent[None], network, rng, channel=Channel(record=False))
+    except ScenarioError:  # the fault is in the attack itself
+        raise
     except SecmixError:  # colluders that stop the protocol have succeeded
         return math.inf
     middle = honest.mean(axis=0)
     spread = float(np.linalg.norm(honest - middle, axis=1).max())
-    return float(np.linalg.norm(average[0, node] - middle)) / spread if spread else 0.0
+    distance = float(np.linalg.norm(average[0, node] - middle))
+    return math.inf if math.isnan(distance) else distance / spread if spread else 0.0
 
 
 def _allowed(protocol: SumProtocol, n: int, colluders: int, rule_f: int) -> float | None:
@@ -156,6 +159,8 @@ def _outcomes(
         rows = [part[runs.start : runs.stop] for part in rows_by_node]
         try:
             return _fits(cell, setup, attacked, rows, reference[runs.start : runs.stop], honest[0])
+        except ScenarioError:  # the fault is in the attack itself
+            raise
         except (SecmixError, ArithmeticError, np.linalg.LinAlgError):
             middle = len(runs) // 2  # a failing run must not fail others
             halves = (runs[:middle], runs[middle:]) if middle else ()
