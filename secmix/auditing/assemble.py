@@ -69,7 +69,7 @@ def assemble(
         title=scenario.title,
         description=scenario.description,
         verdict=verdict,
-        sentence=_sentence(verdict, cells, _question(policy, cells)),
+        sentence=_sentence(verdict, cells, _question(policy, cells)) + _known_in_part(policy, cells),
         policy={key: value if isinstance(value, str) else float(value) for key, value in policy.items()},
         findings=findings,
         cells=cells,
@@ -106,6 +106,24 @@ def _question(policy: Mapping[str, Any], cells: Sequence[Cell]) -> str:
     if not any(cell.claim for cell in cells):
         return "policy"
     return "policy with its claim" if policy else "claim"
+
+
+def _known_in_part(policy: Mapping[str, Any], cells: Sequence[Cell]) -> str:
+    """Say of how many nodes a part is known where the policy counts no parts; nothing where it does."""
+    if "max_revealed_nodes" not in policy or "max_normalised_leakage" in policy:
+        return ""
+    known = {
+        label(node.node, cell.names)
+        for cell in cells
+        for node in cell.nodes
+        if node.standing == "partly leaked" and node.worst >= decide.NEARLY
+    }
+    if not known:
+        return ""
+    return (
+        f" A part of the data of {len(known)} node{'s' * (len(known) > 1)} is known: max_revealed_nodes "
+        "counts a node only where all of it is, max_normalised_leakage limits the parts."
+    )
 
 
 def _sentence(verdict: Conclusion, cells: Sequence[Cell], question: str) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pytest
 from handmade_reports import hostile_cell
 
 import secmix
+from secmix._base.checks import Array
+from secmix.adversaries import HonestButCurious
 from secmix.auditing.assemble import _sentence
 from secmix.auditing.baseline import counted
 from secmix.auditing.counterexamples.decode import Decoded
@@ -16,8 +19,10 @@ from secmix.auditing.counterexamples.evidence import _finding
 from secmix.auditing.setup import build_setup
 from secmix.errors import ScenarioError
 from secmix.estimators.estimate import Estimate
+from secmix.protocols import SecureSum
 from secmix.reporting import compare, direction
 from secmix.scenario import AcceptedSpec, from_dict
+from secmix.transcript import Channel, Transcript
 
 
 def scenario(**changes: Any) -> dict[str, Any]:
@@ -72,3 +77,28 @@ def test_counterexamples_count_the_runs_of_the_first_page() -> None:
         Decoded("a message", "a line", 0, error, 38, 40), {"protocol": "p", "adversary": "a", "node": 1}, []
     )
     assert (told.hits, told.runs, told.status) == (38, 40, "determined")
+
+
+class Previewed(SecureSum):
+    """A secure sum before which node 0 sends its first two numbers as they are."""
+
+    def average(
+        self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Channel | None = None
+    ) -> tuple[Array, Transcript]:
+        channel = Channel() if channel is None else channel
+        channel.send(-1, [0], 1, "preview", np.asarray(inputs)[None, :, 0, :2])
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_said"),
+    [({"max_revealed_nodes": 0}, True), ({"max_revealed_nodes": 0, "max_normalised_leakage": 0.5}, False)],
+)
+def test_a_part_that_is_known_is_said_where_the_policy_counts_none(policy: dict[str, Any], is_said: bool) -> None:
+    report = secmix.audit(
+        scenario(policy=policy), protocols={"sum": Previewed()}, adversaries={"ear": HonestButCurious([1])}
+    )
+    known = "A part of the data of 1 node is known: max_revealed_nodes counts a node only where all of it is"
+    assert {node.standing for node in report.cells[0].nodes if node.node == 0} == {"partly leaked"}
+    assert (known in report.sentence) == is_said
+    assert report.verdict == ("inconclusive" if is_said else "violated")
