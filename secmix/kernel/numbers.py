@@ -14,6 +14,7 @@ import numbers
 import operator
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -40,7 +41,20 @@ from secmix.kernel.state import (
 class Number:
     """A number that depends on a secret."""
 
-    __slots__ = ("below", "depends", "form", "key", "least", "modulus", "pure", "scale", "span", "step", "value")
+    __slots__ = (
+        "below",
+        "depends",
+        "form",
+        "key",
+        "least",
+        "modulus",
+        "peak",
+        "pure",
+        "scale",
+        "span",
+        "step",
+        "value",
+    )
     __array_priority__ = 1e9
 
     def __init__(
@@ -66,6 +80,7 @@ class Number:
         self.pure = pure  # it is a function of its form alone
         self.below: Any = 0  # it lies in [0, below); 0 where nothing is known
         self.least: Any = -INF  # it is no less
+        self.peak: Peak | None = None
         # Its size is at most this, whatever its draws are.
         self.span: Any = (INF if depends & DRAWS else abs(self.value)) if span is None else span
         # The same for the same function of the same numbers, once asked for; until then which, and of which numbers.
@@ -116,7 +131,7 @@ class Number:
         form = sum_of(self.form, self.scale, other.form, sign * other.scale, of_floats=True)
         out = Number(value, form, INF, self.depends | other.depends, 0, span=self.span + other.span)
         out.least = self.least + other.least if sign == 1 else -INF
-        return out if form else None
+        return (_with_peak(out, self, other, sign) if other.peak else out) if form else None
 
     def _plus(self, other: Number) -> Any:
         if (real := self._real_sum(self.value + other.value, other, 1)) is not None:
@@ -405,6 +420,7 @@ def function(
             now().infinite.append((out, how, here())) if waits else now().narrow(how)
         out.key, out.least = (name, *args) if waits else key, _least(kind, args)
         out.below = _below(kind, args, out.least)
+        out.peak = _peak(kind, args) if kind in ("maximum", "exp") else None
         if kind == "where" and depends & DRAWS:  # no larger than the choices are
             out.span = max(reach(each) if isinstance(each, Number) else _size(each) for each in args[1:])
         known[key] = encoded(out)
@@ -503,6 +519,35 @@ def _below(name: str, args: Any, least: Any) -> Any:
     return min(filter(None, bounds), default=0) if name == "minimum" else bounds[0] and bounds[0] + _ROUNDED[name]
 
 
+@dataclass(frozen=True)
+class Peak:
+    """How a number is made of the largest of others: a softmax divides by a sum of which one term is exp(0)."""
+
+    kind: str  # "largest" of all; how far one is "below" that; a sum of "exponentials" of how far several are
+    of: frozenset[Any]  # the identities of all
+    those: frozenset[Any]  # of these, of the ones that it is made of
+
+
+def _peak(name: str, args: Any) -> Peak | None:
+    first = args[0].peak if isinstance(args[0], Number) else None
+    if name == "exp":
+        return replace(first, kind="exponentials") if first and first.kind == "below" else None
+    several = [getattr(each, "peak", None) for each in args]
+    own = [p.of if p and p.kind == "largest" else {_identity(x)} for p, x in zip(several, args, strict=True)]
+    return Peak("largest", frozenset().union(*own), frozenset())
+
+
+def _with_peak(out: Number, a: Number, b: Any, sign: int) -> Number:
+    """Say of a sum, or difference, of two how it is made of the largest of others."""
+    of_a, of_b = a.peak, b.peak  # of ``b`` there is one
+    if of_b.kind == "largest" and sign == -1 and (one := _identity(a)) in of_b.of:
+        out.peak = replace(of_b, kind="below", those=frozenset({one}))
+    elif of_a and of_a.kind == of_b.kind == "exponentials" and of_a.of == of_b.of and sign == 1:
+        out.peak = replace(of_a, those=of_a.those | of_b.those)
+        out.least = max(out.least, 1.0 if out.peak.those == out.peak.of else 0.0)
+    return out
+
+
 def arguments(*args: Any) -> int:
     """Return a number for these arguments, the same for the same functions of the same variables."""
     return _numbered(tuple([_identity(each) for each in args]))
@@ -588,7 +633,7 @@ def _variable(number: Number) -> Number:
         step = number.step if 0 < number.step < INF else 0
         variable = now().variable("code", depends.bit_length() - 2, number.value, step, place=here())
         known[key] = Number(number.value, alone(variable), INF, depends, number.step)
-        known[key].below, known[key].least = number.below, number.least
+        known[key].below, known[key].least, known[key].peak = number.below, number.least, number.peak
     return known[key]  # type: ignore[no-any-return]
 
 

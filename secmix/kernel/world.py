@@ -85,6 +85,11 @@ def _full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
     return full(shape, value, dtype)
 
 
+def _tabled(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Follow a public table: a secret may be the place at which a number is taken of it."""
+    return lambda *args, **kw: followed(make(*public(args, "a shape made of a secret"), **kw))
+
+
 def _are_counts(shape: Any, kind: np.dtype[Any], dtype: Any) -> bool:
     """Take whole numbers along one axis for counts and indices: a secret among them ends the proof."""
     return kind == np.intp and dtype is not np.int64 and (np.ndim(shape) == 0 or len(shape) < 2)
@@ -229,6 +234,7 @@ def replacements() -> dict[int, Any]:
     generators |= {"RandomState": RandomStateDraws} | {name: _bits(name) for name in GENERATORS}
     numbers: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
     numbers |= {name: of_all_arguments(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
+    numbers |= {name: _tabled(getattr(np, name)) for name in ("eye", "identity")}
     numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
     numbers["random"] = replace(np.random, _guarded(np.random, OF_NUMPY) | generators)
     replace(np, numbers)
@@ -470,6 +476,11 @@ def _import(modules: frozenset[str], by_id: dict[int, Any], name: str, space: An
     return by_id.get(id(imported), imported)
 
 
+def _of_public(init: Callable[..., None]) -> Callable[..., None]:
+    """Have a sparse matrix made of public numbers alone."""
+    return lambda self, of, *args, **kw: init(self, values(of, "a sparse matrix of secrets"), *args, **kw)
+
+
 @contextmanager
 def replaced(modules: Iterable[str]) -> Iterator[None]:
     """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile."""
@@ -490,8 +501,8 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
         for kind in _SPARSE:
             f = kind.__matmul__
             product = lambda a, b, f=f: a.toarray() @ b if isinstance(b, Followed) else f(a, b)  # noqa: E731
-            for method in ("__matmul__", "dot"):
-                stack.enter_context(with_method(kind, method, product))
+            for method, own in (("__matmul__", product), ("dot", product), ("__init__", _of_public(kind.__init__))):
+                stack.enter_context(with_method(kind, method, own))
         yield
 
 

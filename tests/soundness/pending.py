@@ -13,10 +13,9 @@ PENDING: dict[str, str] = {
     "remembers results": "inconclusive",  # a state from call to call
     "levels that warn": "inconclusive",  # a branch on a secret
     "framed as bytes": "inconclusive",  # the bytes of numbers that are no draws are not followed
-    "a softmax": "inconclusive",  # that one of the terms is 1 is not followed
-    "one-hot labels": "inconclusive",  # a public table at a secret place
-    "a public table": "inconclusive",
-    "one-hot labels that are taken": "inconclusive",  # as many counts are known as labels
+    "one-hot labels": "inconclusive",  # as many counts are known as labels
+    "one-hot labels that are taken": "inconclusive",
+    "a public table": "inconclusive",  # integers at a secret place
     "signs of the round": "inconclusive",  # public coins as factors
     "signs of a seed and the round": "inconclusive",  # a public seed with the iteration in it
     "error feedback": "inconclusive",  # a state from call to call

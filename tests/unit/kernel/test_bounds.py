@@ -108,6 +108,18 @@ def test_bounds_hold_for_other_data(values: list[float], others: list[float], st
         (lambda x: np.rint(np.clip(x[0], 0, 4.5)).astype(int), 0, 6),
         (lambda x: np.clip(x[0], 0, INF), 0, 0),
         (lambda x: np.clip(x[0], -1, 4), -1, 0),
+        # One of the terms is exp(0), where all numbers are there of which the largest is subtracted.
+        (lambda x: np.exp(x - x.max()).sum(), 1.0, 0),
+        (lambda x: np.exp(3 * x - (3 * x).max(keepdims=True)).sum(keepdims=True) + 2.0, 3.0, 0),
+        (lambda x: np.exp(np.abs(x) - np.maximum.reduce(np.abs(x))).sum(), 1.0, 0),
+        (lambda x: np.exp(x - x.max())[1:].sum(), 0.0, 0),
+        (lambda x: np.exp(x[1:] - x.max()).sum(), 0.0, 0),
+        (lambda x: np.exp(x - x[1:].max()).sum(), 0.0, 0),
+        (lambda x: np.exp(x - x.min()).sum(), 0.0, 0),
+        (lambda x: np.exp((x - x.max()).sum()), 0.0, 0),
+        (lambda x: np.exp(x - np.maximum(x.max(), 0.0)).sum(), 0.0, 0),
+        (lambda x: np.exp(x[:2] - x[:2].max()).sum() - np.exp(x[2] - x[1:].max()), -INF, 0),
+        (lambda x: np.exp(x[0] - x[:2].max()) + np.exp(x[2] - x[1:].max()), 0.0, 0),
     ],
 )
 def test_bounds_are_known(function: Callable[[Any], Any], least: float, below: int) -> None:

@@ -43,7 +43,8 @@ LINEAR = """
 lazy_numpy(x) | x + 1 | x - x[0] | 2 * x | x / 4 | -x | x.sum() | x.sum(axis=1) | np.sum(x, axis=0, keepdims=True) | x.mean(axis=0) | np.mean(x)
 np.cumsum(x, axis=0) | np.einsum("ij->j", x) | np.einsum("ij,jk->ik", x, np.ones((3, 2))) | np.tensordot(x, np.ones(3), 1)
 x @ np.ones(3) | np.ones(2) @ x | np.dot(np.ones((4, 2)), x) | np.kron(x, np.ones(2)) | np.matmul(x, np.ones((3, 1)))
-scipy.sparse.csr_array(np.eye(2)) @ x | scipy.sparse.eye(2, format="csr") @ x | np.roll(x, 1) | np.tril(x) | np.trace(x)
+scipy.sparse.csr_array(np.eye(2)) @ x | scipy.sparse.eye(2, format="csr") @ x | scipy.sparse.coo_matrix(np.ones((2, 2))) @ x
+scipy.sparse.csc_array((np.ones(2), ([0, 1], [1, 0])), shape=(2, 2)) @ x | np.roll(x, 1) | np.tril(x) | np.trace(x)
 np.array([x[0], x[1]]) | np.array([[1.0, x[0, 0]]]) | np.block([[x], [x]]) | np.pad(x, 1)
 np.stack([x[0], np.ones(3)]) | np.concatenate([x, x]) | np.vstack([x, x]) | np.hstack([x, x]) | np.take(x, [0], axis=1)
 np.array_split(x, 2) | np.diff(x) | np.where(True, x, 0.0) | np.average(x, axis=0, weights=[1, 3]) | np.flip(x) | x.T | x.ravel()
@@ -72,6 +73,7 @@ np.asarray(np.dot((abs(x[0]) * 64).astype(np.uint8), np.array([3, 5, 7], np.uint
 np.take(np.arange(9.0), np.clip(x, 0, 5).astype(int)) | np.take(x, np.clip(x, 0, 2).astype(int), axis=1) | np.take([1.0, x[0, 0], 3.0], np.clip(np.rint(x), 0, 2).astype(int)) | np.take(np.eye(3), np.clip(abs(x), 0, 2.5).astype(int), axis=-1)
 np.ones(3)[int(x[0, 0]) % 3] | np.array([1.0, 2.0, 3.0])[np.clip(x, 0, 2).astype(int)] | x[np.clip(x[0], 0, 1).astype(int)] | x[0][np.clip(x, 0, 2).astype(int)[0, 0]] | x[1].tolist()[0] * x[np.clip(x[0], 0, 1).astype(int)[1]]
 np.take(np.arange(9.0), [x[0, 0].astype(int) + 3, 5]) | np.take(np.eye(3), np.clip(np.ceil(x), 0, 2).astype(int), axis=0) | np.take(np.eye(3, dtype=np.uint8), np.clip(np.round(x), 0, 2).astype(int)[0, 0], axis=1) | np.take(np.arange(90.0), x.astype(int) - 5)
+np.eye(3)[np.clip(x, 0, 2).astype(int)] | np.identity(3, dtype=int)[int(abs(x[0, 0])) % 3] | np.eye(3)[[0, 2]] * abs(x[0, 0]) | np.eye(4, 3, 1, dtype=np.int8)[np.argmin(x, axis=1)] | np.eye(2, dtype=bool) * abs(x[0, 0])
 np.apply_along_axis(lambda v: v / abs(v).max(), 1, x) | np.apply_along_axis(lambda v, k: (v * v)[:k], 0, x, 1) | np.apply_along_axis(np.max, 0, x) | np.apply_along_axis(np.outer, 1, x, np.ones(2)) * x[0, 0]
 np.digitize(x, [0.0]) | np.searchsorted([0.0, 1.0], x) | np.searchsorted([0.0, 1.0], x[0], side="right") | np.digitize(x[0, 0], [0.0, 0.5]) | np.take(np.ones(3), np.searchsorted([0.0, 1.0], x))
 np.median(np.abs(x)) ** 0.5 | np.percentile(np.abs(x), 50) | np.histogram(x, 4, (-2, 2))[0] | np.histogram(x, bins=[-1.0, 0.0, 3.0])[0] | np.histogram(x)[1] | np.bincount(np.clip(np.floor(x[0]), 0, 4).astype(int), minlength=5) | np.bincount(np.clip(np.trunc(x[0]), 0, 4).astype(int), [1.0, 2.0, 3.0], 5)
@@ -87,7 +89,7 @@ scipy.sparse.eye(2, format="csr") @ np.ones(2) * abs(x[:, 0]) | math.fsum([1.0, 
 LEFT = """
 np.frompyfunc(lambda a: 1.0 if a > 0 else 0.0, 1, 1)(x) | np.vectorize(lambda a: 1.0 if a > 0 else 0.0)(x)
 np.frombuffer(x.tobytes()) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8) | np.isclose(x, 0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.nan_to_num(x)
-memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
+scipy.sparse.csr_array(x) @ np.ones(3) | memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mean(x[0])
 np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x, "auto") | np.apply_along_axis(lambda v: 1.0 if v[0] > 0 else 0.0, 0, x)
 np.where(x > 0) | x[x > 0] | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x) | scipy.special.logsumexp(x, b=x) | scipy.special.logsumexp(x, 0, np.ones((2, 1))) | scipy.special.logsumexp(x, return_sign=True)[0]

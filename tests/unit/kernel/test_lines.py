@@ -89,6 +89,9 @@ HABITS = 39
 """The cost of what another hand's protocols of practice met: functions that never fail where something catches, tasks
 of a pool in turn, and a nought that is added."""
 
+BY_HAND = 42
+"""The cost of a softmax by hand, of whose sum one term is 1, and of labels that are looked up in an identity matrix."""
+
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
 
@@ -128,7 +131,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 1980  # the most is secure aggregation, 1,977, of tables and of words
+    assert len(believed) <= 1990  # the most is secure aggregation, 1,987, of tables and of words
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     more = (
@@ -143,6 +146,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + GUESSES
         + HABITS
         + ONE_WAY
+        + BY_HAND
     )
     assert lines <= 4808 + more + slips
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")
