@@ -6,7 +6,7 @@ import math
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import date
 from functools import partial
 from itertools import islice
@@ -15,11 +15,12 @@ from typing import Any
 
 from secmix._base import files
 from secmix._base.checks import Progress, positive
+from secmix._base.toml_text import read_text
 from secmix.auditing.engine.processes import are_needed, importing, leave_unguarded_worker, start_server
 from secmix.auditing.engine.results_folder import cell_cache, discard_cache, report_folder, taken
 from secmix.auditing.report import Report
 from secmix.errors import SecmixError, nearest, shown
-from secmix.scenario import PolicySpec, Scenario, render
+from secmix.scenario import PolicySpec, Scenario, parse, render
 from secmix.scenario.resolve import (
     AS_IT_WAS_RUN,
     cell_at,
@@ -165,6 +166,8 @@ def audit(
     source = None if text is None or path != name else path
     text = text if text is not None and path == name else render(scenario)
     folder = None if out is None else report_folder(Path(out), cell)
+    if folder is not None:
+        _check_not_lost(folder / AS_IT_WAS_RUN)
     with nullcontext() if folder is None else taken(folder), _errors_located(scenario, text, source, every):
         cache = None if folder is None else cell_cache(folder)
         results = run_cells(
@@ -194,6 +197,19 @@ def audit(
             if not any(each.unmeasured for each in report.cells):
                 discard_cache(cache)
     return report
+
+
+def _check_not_lost(place: Path) -> None:
+    """Refuse to write the scenario as it was run over a file that somebody else wrote."""
+    if not place.exists() or place.is_symlink():  # of a link it replaces the link
+        return
+    before = read_text(place)
+    with suppress(SecmixError):
+        if render(parse(before, f"'{place}'")) == before:  # an earlier audit's: no comment is in it
+            return
+    raise SecmixError(
+        f"the scenario as it was run would replace '{place}', which no audit has written; choose another --out"
+    )
 
 
 def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], options: Mapping[str, Any]) -> str:

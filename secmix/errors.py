@@ -6,7 +6,7 @@ import difflib
 import re
 import reprlib
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,29 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if not known:
         return "there is none to choose from"
     return "known: " + ", ".join(known[:16]) + (f" and {len(known) - 16} more" if len(known) > 16 else "")
+
+
+_EXPECTED = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "a table"),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), "a list"),
+    **{"too_short": "a list with at least one entry", "string_too_short": "a text that is not empty"},
+    **{"int_type": "a whole number", "float_type": "a number", "bool_type": "true or false"},
+    "string_type": 'a text, in quotes: "..."',
+}
+
+
+def expected(fault: Mapping[str, Any]) -> str:
+    """Say in plain words what Pydantic expected.
+
+    >>> expected({"type": "int_type", "msg": "Input should be a valid integer"})
+    'expected a whole number'
+    """
+    if fault["type"] == "is_instance_of" and fault["ctx"]["class"] == "Sequence":
+        return "expected a list"
+    if fault["type"] in _EXPECTED:
+        return f"expected {_EXPECTED[fault['type']]}"
+    reason = str(fault["msg"]).removeprefix("Value error, ")
+    return reason[:1].lower() + reason[1:]
 
 
 def one_line(text: str) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from secmix.errors import ScenarioError, SecmixError, cause, nearest, shown
+from secmix.errors import ScenarioError, SecmixError, cause, expected, nearest, shown
 
 Part = Any
 
@@ -262,7 +262,7 @@ def _of_wrong_kind(part: Any, name: str, settings: Mapping[str, Any]) -> Iterato
         if key in _COUNTED and isinstance(value, int) and value > _ROUNDS:
             yield _at(key, f"{shown(name)}: {key} can be at most {_ROUNDS}; given {shown(value)}")
         elif key in hints and (fault := _mistyped(hints[key], value)):
-            yield _at(key, f"{shown(name)}: {key}: {fault[0].lower() + fault[1:]}; given {shown(value)}")
+            yield _at(key, f"{shown(name)}: {key}: {fault}; given {shown(value)}")
 
 
 def _mistyped(hint: Any, value: Any) -> str | None:
@@ -283,9 +283,8 @@ def _mistyped(hint: Any, value: Any) -> str | None:
 
 def _explained(error: Any) -> str:
     """Say what is expected, and at which entries of a list."""
-    is_list = error["type"] == "is_instance_of" and error["ctx"]["class"] == "Sequence"
     places = "".join(f"[{step}]" for step in error["loc"] if isinstance(step, int))
-    return f"{'expected a list' if is_list else error['msg']}{f' at {places}' if places else ''}"
+    return f"{expected(error)}{f' at {places}' if places else ''}"
 
 
 def _read(value: Any) -> None:

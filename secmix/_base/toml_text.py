@@ -36,14 +36,30 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        message = re.sub(r"\('([^()]*?)',?\)", r"'\1'", str(error))  # keys as Python writes tuples
-        raise ScenarioError(f"{source} is not valid TOML: {message}") from None
+        raise ScenarioError(_not_toml(text, source, str(error))) from None
     except RecursionError:
         raise ScenarioError(f"{source} is nested too deeply; expected at most tables of tables") from None
     except ValueError:  # Python limits the digits it reads
         raise ScenarioError(
             f"{source} has a number with thousands of digits; write one that fits into 64 bits"
         ) from None
+
+
+_AT = re.compile(r" \(at line (\d+), column \d+\)$")
+
+
+def _not_toml(text: str, source: str, message: str) -> str:
+    """Say what is wrong with a text that is no TOML: where, and which key is concerned."""
+    message = re.sub(r"\('([^()]*?)',?\)", r"'\1'", message)  # keys as Python writes tuples
+    at = _AT.search(message)
+    if at is None:
+        return f"{source} is not valid TOML: {message}"
+    key, equals, _ = text.splitlines()[int(at[1]) - 1].partition("=")
+    where, message = f"{source}, line {at[1]}", _AT.sub("", message)
+    if equals and message == "Cannot overwrite a value":
+        return f"{where}: {shown(key.strip())} is given twice; keep one"
+    quoted = '; text stands in quotes: key = "text"' if message == "Invalid value" else ""
+    return f"{where} is not valid TOML: {message[0].lower()}{message[1:]}{quoted}"
 
 
 def check_size(content: Any, source: str, text: str) -> None:

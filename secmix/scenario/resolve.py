@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from secmix._base.toml_text import KeyPath, locations, nearest_line, read_text, read_toml
-from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError, brief, shown
+from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError, brief, expected, nearest, shown
 from secmix.scenario.catalogue import find
 from secmix.scenario.scenario import Scenario, from_dict, parse
 from secmix.scenario.tables import AcceptedInRecordingSpec, AcceptedSpec, PartSpec, PolicySpec, Strict
@@ -67,8 +67,7 @@ def cell_at(cells: Sequence[Scenario], cell: int) -> int:
 def read_policy(path: str | Path) -> PolicySpec:
     """Read the limits in a TOML file, at its top or under ``[policy]``."""
     content = _read_table(path, "policy")
-    allowed = f"; allowed are {', '.join(PolicySpec.model_fields)}"
-    with _faults_named(f"the policy '{path}'", "policy", allowed):
+    with _faults_named(f"the policy '{path}'", "policy", PolicySpec):
         return PolicySpec.model_validate(content.get("policy", content))
 
 
@@ -86,20 +85,25 @@ def _read_accepted(path: str | Path, kind: type[Entry]) -> list[Entry]:
     entries = _read_table(path, "list of accepted findings").get("accepted")
     if not isinstance(entries, list):
         raise ScenarioError(f"'{path}' holds no [[accepted]]; write one such table a finding")
-    with _faults_named(f"the accepted findings of '{path}'", "accepted"):
+    with _faults_named(f"the accepted findings of '{path}'", "accepted", kind):
         return [kind.model_validate(entry) for entry in entries]
 
 
 @contextmanager
-def _faults_named(what: str, table: str, allowed: str = "") -> Iterator[None]:
-    """Turn the first fault of a table into an error that names its key."""
+def _faults_named(what: str, table: str, kind: type[Strict]) -> Iterator[None]:
+    """Turn the first fault of a table into an error that names its key, and the keys that there are."""
     try:
         yield
     except ValidationError as error:
-        first = error.errors()[0]
+        # A key of another name is why one is missing.
+        unknown = (each for each in error.errors() if each["type"] == "extra_forbidden")
+        first = next(unknown, error.errors()[0])
         key = ".".join(str(step) for step in first["loc"]) or table
-        reason = str(first["msg"]).removeprefix("Value error, ")
-        raise ScenarioError(f"{what}: {shown(key)}: {reason}{allowed}") from None
+        if first["type"] == "extra_forbidden":
+            raise ScenarioError(f"{what}: unknown key {shown(key)}; {nearest(key, kind.model_fields)}") from None
+        if first["type"] == "missing":
+            raise ScenarioError(f"{what}: {shown(key)} is missing") from None
+        raise ScenarioError(f"{what}: {shown(key)}: {expected(first)}; given {shown(first['input'])}") from None
 
 
 def _read_table(path: str | Path, what: str) -> dict[str, Any]:

@@ -13,11 +13,10 @@ import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from secmix._base.toml_text import check_size, line_of, read_text, read_toml
-from secmix.errors import ScenarioError, brief, nearest, shown
+from secmix.errors import ScenarioError, brief, expected, nearest, shown
 from secmix.scenario.claim_spec import ClaimSpec
 from secmix.scenario.tables import (
     AcceptedSpec,
-    Count,
     DataSpec,
     MeasureSpec,
     ModelSpec,
@@ -67,7 +66,8 @@ class Scenario(Strict):
     description: str = ""
     seed: Annotated[int, Field(ge=0)] = 0
     runs: Annotated[int, Field(ge=FEWEST_RUNS, le=10_000_000)] = Field(2000, description="Monte Carlo runs")
-    memory_limit: Count = Field(
+    # With less, libraries that are loaded late end in errors of their own, or a fault of the processor.
+    memory_limit: Annotated[int, Field(ge=32)] = Field(
         4096, description="MiB that the audit of a combination may take in its process, beyond the program itself"
     )
     data: DataSpec = DataSpec()
@@ -159,8 +159,9 @@ def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: st
     try:
         scenario = Scenario.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ScenarioError(_explain(first, source, text)) from None
+        # A table or key of another name is why one is missing.
+        unknown = (each for each in error.errors() if each["type"] == "extra_forbidden")
+        raise ScenarioError(_explain(next(unknown, error.errors()[0]), source, text)) from None
     if scenario.sweep:
         number = math.prod(map(len, scenario.sweep.values()))
         if number > _MOST_CELLS:
@@ -183,7 +184,7 @@ def faults(content: Mapping[str, Any], source: str = "the scenario", text: str =
     Examples
     --------
     >>> faults({"network": {"kind": "cycle", "node": 4}, "runs": "many"})
-    ["the scenario: 'runs': input should be a valid integer; given 'many'",
+    ["the scenario: 'runs': expected a whole number; given 'many'",
      "the scenario: unknown key 'network.node'; did you mean 'nodes'?"]
     """
     try:
@@ -253,11 +254,8 @@ def _explain(error: Any, source: str, text: str) -> str:
         return f"{where}: unknown key {shown(name)}; {nearest(str(keys[-1]), _known_keys(keys[:-1]))}"
     if error["type"] == "missing":
         return f"{where}: {shown(name)} is missing"
-    reason = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] in ("model_type", "model_attributes_type", "dict_type"):
-        reason = "expected a table"
     given = "" if isinstance(error["input"], Mapping) else f"; given {shown(error['input'])}"
-    return f"{where}: {shown(name)}: {reason[0].lower() + reason[1:]}{given}"
+    return f"{where}: {shown(name)}: {expected(error)}{given}"
 
 
 def _known_keys(path: tuple[str | int, ...]) -> list[str]:

@@ -316,6 +316,25 @@ def test_no_link_in_the_folder_is_followed(name: str) -> None:
     assert Path("victim").read_text() == "precious"
 
 
+@pytest.mark.parametrize("out", [".", ""])
+def test_a_scenario_of_ones_own_is_not_replaced_by_the_one_that_was_run(out: str) -> None:
+    mine = f"# why these nodes\n{BASE}{SERVER}"
+    Path("scenario.toml").write_text(mine, encoding="utf-8")
+    for name in ("scenario.toml", "other.toml"):
+        Path("other.toml").write_text(BASE + SERVER, encoding="utf-8")
+        refused = call("audit", name, "--out", out, "--workers", "1", "--format", "json")
+        assert refused.exit_code == 2
+        assert "would replace 'scenario.toml', which no audit has written; choose another --out" in " ".join(
+            refused.output.split()
+        )
+        assert Path("scenario.toml").read_text(encoding="utf-8") == mine
+    assert not Path("report.json").exists()
+    assert audit(BASE + SERVER).exit_code == 1
+    written = Path("out/scenario.toml").read_bytes()
+    assert call("audit", "out/scenario.toml", "--out", "out", "--workers", "1", "--format", "json").exit_code == 1
+    assert Path("out/scenario.toml").read_bytes() == written
+
+
 def test_a_link_in_place_of_the_kept_cells_is_refused_and_nothing_there_taken_away() -> None:
     Path("theirs").mkdir()
     Path("theirs", "0" * 32 + ".json").write_text("precious")

@@ -293,15 +293,15 @@ def test_rows_are_made_ready_once_for_all_cells_of_the_same_data() -> None:
 
 def test_messages_too_large_for_memory_are_refused_with_the_figure() -> None:
     given = {("protocol", "p"): PDMM(max_sweeps=10**6, tol=1e-12), ("adversary", "a"): Eavesdropper()}
-    cell = scenario(memory_limit=14, network={"kind": "random_geometric", "nodes": 30})
-    with pytest.raises(SecmixError, match=r"take [\d.]+ MiB, where memory_limit = 14 leaves 1.0 .* raise memory_limit"):
+    cell = scenario(memory_limit=32, network={"kind": "random_geometric", "nodes": 45})
+    with pytest.raises(SecmixError, match=r"take [\d.]+ MiB, where memory_limit = 32 leaves 2.3 .* raise memory_limit"):
         block_size(cell, build_setup(cell, given))
 
 
 def test_less_memory_means_smaller_blocks() -> None:
     given = {("protocol", "p"): PDMM(), ("adversary", "a"): Eavesdropper()}
     sizes = [
-        block_size(c, build_setup(c, given)) for c in (scenario(runs=2000, memory_limit=m) for m in (28, 280, 2800))
+        block_size(c, build_setup(c, given)) for c in (scenario(runs=2000, memory_limit=m) for m in (32, 320, 3200))
     ]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
