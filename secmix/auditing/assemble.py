@@ -69,7 +69,7 @@ def assemble(
         title=scenario.title,
         description=scenario.description,
         verdict=verdict,
-        sentence=_sentence(verdict, cells, _question(policy, cells)) + _known_in_part(policy, cells),
+        sentence=_sentence(verdict, cells, _question(policy, cells)) + _known_in_part(policy, cells) + _far_off(cells),
         policy={key: value if isinstance(value, str) else float(value) for key, value in policy.items()},
         findings=findings,
         cells=cells,
@@ -82,6 +82,8 @@ def assemble(
     )
 
 
+_FAR = 10.0
+"""Output error from which on it is said first: rules that set messages aside reach 3 in the catalogue."""
 _INPUT = re.compile(r"\bx(\d+)\b")
 _WORDS_OF_OTHERS = {"protocol", "adversary", "reproduce", "command", "names", "change"}
 
@@ -123,6 +125,17 @@ def _known_in_part(policy: Mapping[str, Any], cells: Sequence[Cell]) -> str:
     return (
         f" A part of the data of {len(known)} node{'s' * (len(known) > 1)} is known: max_revealed_nodes "
         "counts a node only where all of it is, max_normalised_leakage limits the parts."
+    )
+
+
+def _far_off(cells: Sequence[Cell]) -> str:
+    """Say that a protocol computes something else than an average, as far as fitted means tell; else nothing."""
+    error, protocol = max(((cell.output_error or 0.0, cell.protocol) for cell in cells), default=(0.0, ""))
+    if error <= _FAR:
+        return ""
+    return (
+        f" What {protocol} computes is no average: the fitted means are off by {error:.3g} times the largest of "
+        "those of all rows together."
     )
 
 

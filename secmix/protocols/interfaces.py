@@ -17,6 +17,7 @@ It may have more members: those of :class:`SumTraits`, which says what each mean
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,10 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from secmix._base.checks import Array, finite_array
 from secmix._base.naming import nodes_listed
-from secmix.errors import DataError
+from secmix.errors import DataError, SecmixError
 from secmix.network import Network
 from secmix.protocols.cipher import Cipher
-from secmix.transcript import Channel, Origin, Transcript
+from secmix.transcript import SERVER, Channel, Origin, Transcript
 
 
 @runtime_checkable
@@ -254,6 +255,56 @@ def checked_inputs(inputs: ArrayLike, network: Network) -> Array:
             "give one vector a node"
         )
     return array
+
+
+def averaged(
+    protocol: SumProtocol, inputs: Array, network: Network, rng: np.random.Generator, **given: Any
+) -> tuple[Array, Transcript]:
+    """Have a protocol average ``inputs`` (runs, n, m), and check what it takes, returns and sends.
+
+    Raises
+    ------
+    SecmixError
+        ``average`` takes or returns something else than a sum protocol's, or a message has an end outside the network.
+    """
+    try:
+        signature = inspect.signature(protocol.average)
+        signature.bind(inputs, network, rng, **given)
+    except TypeError:
+        takes = ", ".join(signature.parameters)
+        raise SecmixError(f"average({takes}) must take (inputs, network, rng, *, masks=None, channel=None)") from None
+    except ValueError:  # of code that tells no signature
+        pass
+    result = protocol.average(inputs, network, rng, **given)
+    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Transcript):
+        what = "nothing" if result is None else f"a value of type {type(result).__name__}"
+        raise SecmixError(
+            f"average() returned {what}; return two: the averages (runs, nodes, entries), and channel.transcript"
+        )
+    averages, transcript = result
+    shape, expected = np.shape(averages), inputs.shape
+    if len(shape) != 3 or shape[:2] != expected[:2] or shape[2] < expected[2]:
+        raise SecmixError(
+            f"average() returned averages of shape {shape}, expected {expected}: return the average that each node "
+            "ends with, (runs, nodes, entries)"
+        )
+    return averages, transcript
+
+
+def check_ends(transcript: Transcript, network: Network) -> None:
+    """Check that every message is between nodes of the network, or one of them and the server.
+
+    Raises SecmixError with the first message that is not.
+    """
+    for block in transcript:
+        outside = np.flatnonzero(np.maximum(block.sender, block.receiver) >= network.n)
+        if outside.size:
+            ends = [f"node {ends[outside[0]]}" for ends in (block.sender, block.receiver)]
+            ends = ["the server" if end == f"node {SERVER}" else end for end in ends]
+            raise SecmixError(
+                f"average() sent {block.kind!r} in round {block.round} from {ends[0]} to {ends[1]}; the network has "
+                f"nodes 0 to {network.n - 1}, the server is {SERVER}"
+            )
 
 
 def without_average(averages: Array) -> NDArray[np.bool_]:

@@ -235,13 +235,15 @@ def test_a_refuted_claim_is_a_control_that_fell_short():
     assert "the claim is violated" in epsilon.answer[0]
 
 
-def test_settings_of_the_protocol_are_controls_of_which_nothing_is_shown():
+@pytest.mark.parametrize(("encrypted", "state"), [(True, "in force"), (False, "off")])
+def test_settings_of_the_protocol_are_controls_of_which_nothing_is_shown(encrypted, state):
     scenario = {
         "network": {"kind": "cycle", "nodes": 3},
-        "protocol": {"name": "plain", "label": "sums", "encrypted": True},
+        "protocol": {"name": "plain", "label": "sums", "encrypted": encrypted},
     }
     (control,) = release_page(report(scenario=scenario)).outputs[0].controls
-    assert (control.name, control.acted) == ("encrypted = True", "not shown")
+    assert (control.name, control.acted) == (f"encrypted = {encrypted}", "not shown")
+    assert f"a setting of the protocol: {state} in every run" in control.how
 
 
 def test_a_recorded_job_names_each_filter_and_clears_nobody(tmp_path):

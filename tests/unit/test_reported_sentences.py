@@ -102,3 +102,21 @@ def test_a_part_that_is_known_is_said_where_the_policy_counts_none(policy: dict[
     assert {node.standing for node in report.cells[0].nodes if node.node == 0} == {"partly leaked"}
     assert (known in report.sentence) == is_said
     assert report.verdict == ("inconclusive" if is_said else "violated")
+
+
+class Shifted(SecureSum):
+    """Adds to every average what nobody contributed."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, **given: Any) -> tuple[Array, Transcript]:
+        averages, transcript = super().average(inputs, network, rng, **given)
+        return averages + 1e4 * np.arange(averages.shape[2]), transcript
+
+
+def test_a_result_that_is_no_average_is_said_first() -> None:
+    report = secmix.audit(
+        scenario(), protocols={"shifted": Shifted(), "sum": SecureSum()}, adversaries={"ear": HonestButCurious([1])}
+    )
+    (off, right) = report.cells
+    assert off.output_error > 10 > right.output_error
+    assert "What shifted computes is no average: the fitted means are off by" in report.sentence
+    assert "no average" not in secmix.audit(scenario()).sentence

@@ -22,7 +22,7 @@ from secmix.errors import SecmixError
 from secmix.estimators.exact.integers import Combination, combined_residues, integer_null_space, nearest
 from secmix.network import Network
 from secmix.protocols import SumProtocol
-from secmix.protocols.interfaces import ProtocolWrapper, SumTraits
+from secmix.protocols.interfaces import ProtocolWrapper, SumTraits, averaged, check_ends
 from secmix.transcript import Channel, Transcript, View
 
 _CHUNK = 256  # messages compared at once
@@ -142,22 +142,34 @@ class Probed(ProtocolWrapper):
         runs, n, m = real.shape
         if masks is None:
             masks = self.inner.draw_masks(runs, m, network, rng.spawn(1)[0])
+        if np.ndim(masks) < 2 or len(masks) != runs:
+            raise SecmixError(
+                f"draw_masks() returned shape {np.shape(masks)}; return (runs, masks, entries), here "
+                f"({runs}, ..., {m}), or seeds (runs, ...)"
+            )
         self.recorded.append((real, masks))
         if not self.probing or self.draws_seeds:
-            ended, transcript = self.inner.average(real, network, rng, masks=masks, channel=channel)
+            ended, transcript = averaged(self.inner, real, network, rng, masks=masks, channel=channel)
+            self._check_ends(transcript, network)
             self.averages.append(ended)
             return ended, transcript
         inputs_of_units, masks_of_units = units(n, masks.shape[1], m)
-        averages, transcript = self.inner.average(
+        averages, transcript = averaged(
+            self.inner,
             np.concatenate([real, inputs_of_units]),
             network,
             rng,
             masks=np.concatenate([masks, masks_of_units.astype(masks.dtype)]),
             channel=channel,
         )
+        self._check_ends(transcript, network)
         self.averages.append(averages[:runs])
         self.ended.append(averages[runs:])
         return averages[:runs], transcript
+
+    def _check_ends(self, transcript: Transcript, network: Network) -> None:
+        if len(self.recorded) == 1:  # once is enough, as the messages of later averagings go the same ways
+            check_ends(transcript, network)
 
 
 def are_seeds(masks: Array, m: int) -> bool:

@@ -17,7 +17,7 @@ from secmix.network import Network
 from secmix.protocols.em.defences import Defences
 from secmix.protocols.em.start import secure_start
 from secmix.protocols.em.statistics import Center, statistics_by_node, updated
-from secmix.protocols.interfaces import SumProtocol, SumTraits, without_average
+from secmix.protocols.interfaces import SumProtocol, SumTraits, averaged, without_average
 from secmix.protocols.sums.pdmm import PDMM
 from secmix.transcript import Channel, Transcript
 
@@ -195,13 +195,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
             vectors = defences.sent(vectors, theta, noise_rng)
             if SumTraits.of(sums).reuses_masks and reused_masks is None:
                 reused_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)
-            averages, _ = sums.average(vectors, network, sum_rng.spawn(1)[0], masks=reused_masks, channel=channel)
-            shape = np.shape(averages)
-            if len(shape) != 3 or shape[:2] != vectors.shape[:2] or shape[2] < vectors.shape[2]:
-                raise SecmixError(
-                    f"average() returned averages of shape {shape}, expected {vectors.shape}: return the "
-                    "average that each node ends with, (runs, nodes, entries)"
-                )
+            averages, _ = averaged(sums, vectors, network, sum_rng.spawn(1)[0], masks=reused_masks, channel=channel)
             averages = defences.received(averages, self.n_components)
             theta = self._next(averages, theta, n)
             path.append(theta)

@@ -230,7 +230,8 @@ def _controls(report: Report, name: str, cells: Sequence[Cell]) -> list[ReleaseC
         ReleaseControl(
             name=f"{key} = {value}",
             acted="not shown",
-            how="a setting of the protocol: it was on in every run; what it is worth is in the verdicts alone",
+            how=f"a setting of the protocol: {'off' if value is False else 'in force'} in every run; what it is "
+            "worth is in the verdicts alone",
         )
         for key, value in _settings(report, name)
     ]
