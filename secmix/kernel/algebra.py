@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from math import gcd, inf, log10, pi
+from math import gcd, inf, pi
 from operator import itemgetter
 from typing import Any
 
@@ -569,6 +569,7 @@ def encodings(trace: Trace, sent: Collection[int]) -> Encodings:
     of_key: dict[int, int] = {}
     behind: dict[int, frozenset[int]] = {}
     drawn: dict[int, frozenset[int]] = {}
+    offsets: dict[Any, list[tuple[float, float]]] = {}
 
     def named(key: Any) -> Any:
         if type(key) is int:
@@ -590,7 +591,10 @@ def encodings(trace: Trace, sent: Collection[int]) -> Encodings:
         first = min(drawn[key], default=0)
         apart = [min(draws.get(each, none), default=first - 1) - first for each in parts] if drawn[key] else []
         if name == "linear":
-            alike = _linear(args, trace, {v: (formula[v], *apart[k : k + 1]) for k, v in enumerate(variables)})
+            terms, offset, error = _linear(
+                args, trace, {v: (formula[v], *apart[k : k + 1]) for k, v in enumerate(variables)}
+            )
+            alike: Any = terms, _same(offset, error, offsets.setdefault(terms, []))
         else:
             alike = named(name), named(args), tuple(apart)
         of_key[key] = numbers.setdefault(alike, len(numbers))
@@ -617,17 +621,27 @@ def _made_of(sent: Collection[int], codes: Mapping[int, int], formulas: Sequence
     return sorted(keys)
 
 
-def _linear(key: Any, trace: Trace, formulas: Mapping[int, Any]) -> Any:
-    """Return the terms of a linear form by the formulas of its variables, and what is added to them."""
+def _linear(key: Any, trace: Trace, formulas: Mapping[int, Any]) -> tuple[Any, float, float]:
+    """Return the terms of a linear form by the formulas of its variables; what is added, and by how much that is off.
+
+    Beside small data a ninth digit of what is added may be all that counts; then all digits count that are exact.
+    """
     terms, value, pure = key
     parts = [c * trace.variables[v].value for v, c in terms]
-    offset = value - sum(parts)
-    size = abs(value) + sum(map(abs, parts))
-    alike = tuple(sorted((formulas[v], c) for v, c in terms))
-    # Beside small data a ninth digit of it may be all that counts; then all digits are compared that are exact.
-    digits = 9 if abs(offset) < _LARGE * sum(map(abs, parts)) else 14
-    exact = int(log10(abs(offset) / (2.0**-51 * size))) if abs(offset) > 1e-12 * size else 0
-    return alike, float(f"{offset:.{min(digits, exact)}g}") if exact else 0.0, pure
+    offset, added = float(value - sum(parts)), float(sum(map(abs, parts)))
+    size = abs(float(value)) + added
+    offset = offset if abs(offset) > 1e-12 * size else 0.0
+    digits = 5e-10 if abs(offset) < _LARGE * added else 0.0
+    return (tuple(sorted((formulas[v], c) for v, c in terms)), pure), offset, max(1e-14 * size, digits * abs(offset))
+
+
+def _same(offset: float, error: float, known: list[tuple[float, float]]) -> int:
+    """Return which of some offsets one is, as far as they are known; of none it is a new one."""
+    for k, (other, of_other) in enumerate(known):
+        if abs(offset - other) <= max(error, of_other):
+            return k
+    known.append((offset, error))
+    return len(known) - 1
 
 
 def _numbers_in(key: Any) -> Iterator[int]:

@@ -76,6 +76,19 @@ def test_nodes_that_do_something_else_do_not(encode: Callable[[Any], Any]) -> No
     assert not _known(encode).symmetric
 
 
+@given(st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3), st.floats(-3, 3))
+@example(0, 0.123456789499999999, 0.0)
+def test_nodes_that_add_the_same_encode_alike(seed: int, offset: float, power: float) -> None:
+    """What is left of a form beside its terms is rounded, by as much as these are large: each node's otherwise."""
+    scale = 10.0**power
+    rows = np.random.default_rng(seed).normal(size=(3, 1, 4, 3)) * np.geomspace(1e-3, 1e3, 4)[:, None] * scale
+    encode = staticmethod(lambda s: np.exp(-np.abs((s - 0.1 * offset) / 3.0 + offset)) + 0.3 * s)
+    protocol = type("Encoding", (Encoding,), {"encode": encode})()
+    found = clear(prove(protocol, Network.complete(4), rows), Network.complete(4), CuriousServer())
+    assert isinstance(found, KnownSums)
+    assert found.symmetric
+
+
 @given(st.floats(0, 12), st.sampled_from([0.0, 0.1, 1.0, 900.0]))
 @example(11.0, 1.0)
 @settings(max_examples=6)
