@@ -266,7 +266,7 @@ def in_words(outcome: Clearance | Open | None) -> str:
     if outcome.covers:
         covers = f"for the calls that were traced ({'; '.join(outcome.covers)})"
     return (
-        f"Proved for this network, {covers}: every message that this adversary reads is a linear function of what each "
-        f"node encodes from its own data and of masks, and all that follows from them is {known or 'nothing'}."
+        f"Proved for this network, {covers}: every message that this adversary reads follows from linear functions of "
+        f"what each node encodes from its own data and of masks, and all that follows from them is {known or 'nothing'}."
         f"{encoded} Assumed: {'; '.join(outcome.assumes)}."
     )

@@ -26,6 +26,7 @@ from secmix.kernel.numbers import (
     function,
     plain,
     reach,
+    traced_back,
     wrapped,
 )
 from secmix.kernel.state import ANYTHING, EXACT, TEXT, may_be_caught, may_stop, now
@@ -312,7 +313,9 @@ def secrets_in(value: Any) -> Iterator[Number]:
 
 def variables_of(rows: Followed) -> Any:
     """Return the variables that these are made of, (k,), some more than once."""
-    return variables_in([each.form for each in secrets_in(rows)]) if rows.table is None else rows.table.variables()
+    if rows.table is not None:
+        return rows.table.variables()
+    return variables_in([each.form for each in traced_back(secrets_in(rows))[0]])
 
 
 def is_secret(value: Any) -> bool:

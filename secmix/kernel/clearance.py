@@ -27,14 +27,17 @@ from secmix.kernel.algebra import (
     known_together,
 )
 from secmix.kernel.arrays import secrets_in, variables_of
+from secmix.kernel.numbers import traced_back
 from secmix.kernel.proving import Proof
 from secmix.kernel.state import Place
 from secmix.kernel.streams import AGREED, ENOUGH, PUBLIC, opened, seeds_of
-from secmix.kernel.trace import Fit, Message
+from secmix.kernel.trace import RESULT, Fit, Message
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
 
 _MADE_HERE = object()
+_NOT_LINEAR = "is no linear function of inputs and masks, nor one of such sums alone"
+_MARGIN = 1e-3  # of a share that is known beside that of the sum of all
 _ALMOST = "words reduced modulo a number that does not divide their range pass for uniform: a guess succeeds more often"
 
 
@@ -85,9 +88,10 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     corrupt = frozenset(adversary.corrupt_nodes(network))
     honest = [node for node in range(network.n) if node not in corrupt]
     exact, behind = dict.fromkeys(honest, 0.0), dict.fromkeys(honest, 0.0)
-    learnt = _knowledge(proof, network, adversary, corrupt, calls)
-    if isinstance(learnt, Open):
-        return learnt
+    known_to_it = _knowledge(proof, network, adversary, corrupt, calls)
+    if isinstance(known_to_it, Open):
+        return known_to_it
+    learnt, beyond = known_to_it
     shares = [(known.exact, known.behind_masks) for _, _, known in learnt]
     by_call: dict[Any, set[Combination]] = {}
     for call, _, known in learnt:
@@ -98,6 +102,8 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     for one, other in shares:
         for node, share in one.items():
             exact[node], behind[node] = max(exact[node], share), max(behind[node], other[node])
+    if beyond and max([*exact.values(), *behind.values()], default=0.0) > 1 / max(len(honest), 1) + _MARGIN:
+        return Open(beyond)
     sums = dict.fromkeys(frozenset(node for (node, _), _ in each) for _, _, known in learnt for each in known.sums)
     several = [known.sums for _, _, known in learnt if len(known.sums) > 1]
     used = {
@@ -131,14 +137,37 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
 def _as_many(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, Fit], corrupt: frozenset[int]) -> bool:
     """Say whether in some call the known sums of encodings may be solved for the inputs of honest nodes behind them."""
     by_call: dict[Any, list[Sums]] = {}
+    stand_ins = _stand_ins(fits)
     for call, component, known in learnt:
         fit = fits[call[0]]
-        for column in component.columns if known.sums else ():
+        for column in component.columns if known.sums and call not in stand_ins else ():
             data = [v for v, k in column.items() if component.variables[k].node >= 0]
             behind = {v for each in data for v in fit.encodings.inputs.get(each, {each})}
             honest = frozenset(v for v in behind if fit.trace.variables[v].node not in corrupt)
             by_call.setdefault(call, []).append((honest, len(known.sums), any(v in fit.encodings.inputs for v in data)))
     return any(map(as_many_as_inputs, by_call.values()))
+
+
+def _stand_ins(fits: Mapping[int, Fit]) -> set[Any]:
+    """Find calls on few entries that send the same messages, no longer ones, as a call on all of them does."""
+    calls: dict[Any, list[Message]] = {}
+    for name, fit in fits.items():
+        for message in fit.messages:
+            calls.setdefault((name, message.frame[0]), []).append(message)
+    entries = {
+        call: max((m.rows.shape[2] for m in of if m.frame[2] == RESULT), default=0) for call, of in calls.items()
+    }
+    most = max(entries.values(), default=0)
+    in_full = [of for call, of in calls.items() if entries[call] == most]
+
+    def is_one(few: list[Message]) -> bool:
+        return any(
+            [m.frame[1:4] for m in few] == [m.frame[1:4] for m in of]
+            and all(m.rows.shape[2] <= other.rows.shape[2] for m, other in zip(few, of, strict=True))
+            for of in in_full
+        )
+
+    return {call for call, of in calls.items() if entries[call] < most and is_one(of)}
 
 
 def _sized_by_lot(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, Fit]) -> tuple[str, ...]:
@@ -165,8 +194,12 @@ def _numbers(fits: Sequence[Fit], honest: Collection[int]) -> int:
 
 def _knowledge(
     proof: Proof, network: Network, adversary: Any, corrupt: frozenset[int], calls: int
-) -> list[tuple[Any, Component, Knowledge]] | Open:
-    """Work out what each component tells, by fit and call; or say why that is open."""
+) -> tuple[list[tuple[Any, Component, Knowledge]], str] | Open:
+    """Work out what each component tells, by fit and call; or say why that is open.
+
+    Of a message that is a function of several sums this says what these tell, which may be more: then, too, say so.
+    """
+    beyond = ""
     asked: list[tuple[Fit, Component, list[int], set[int]]] = []
     for fit, table in zip(proof.fits, proof.tables, strict=True):
         read = readable(fit, network, adversary)
@@ -176,8 +209,10 @@ def _knowledge(
             return Open(missed)
         for k, row in sorted(read):
             cells = fit.messages[k].rows
-            if cells.table is None and any(x.modulus != np.inf and not x.pure for x in secrets_in(cells[row])):
-                return Open(f"{fit.messages[k]} is no linear function of inputs and masks, nor one of such a sum alone")
+            lost = [] if cells.table is not None else [x for x in secrets_in(cells[row]) if not x.is_followed]
+            beyond = beyond or f"{fit.messages[k]} {_NOT_LINEAR}" * bool(lost)
+            if not traced_back(lost)[1]:
+                return Open(beyond)
         draws = _known_draws(fit, table, read)
         if isinstance(draws, Open):
             return draws
@@ -191,7 +226,7 @@ def _knowledge(
         if known.open:
             return Open(f"{known.open}: {first}")
         learnt.append(((id(fit), first.frame[0]), component, known))
-    return learnt
+    return learnt, beyond
 
 
 def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]]) -> set[int] | Open:

@@ -42,17 +42,7 @@ class Number:
     """A number that depends on a secret."""
 
     __slots__ = (
-        "below",
-        "depends",
-        "form",
-        "key",
-        "least",
-        "modulus",
-        "peak",
-        "pure",
-        "scale",
-        "span",
-        "step",
+        *("below", "depends", "form", "key", "least", "made_of", "modulus", "peak", "pure", "scale", "span", "step"),
         "value",
     )
     __array_priority__ = 1e9
@@ -81,6 +71,7 @@ class Number:
         self.below: Any = 0  # it lies in [0, below); 0 where nothing is known
         self.least: Any = -INF  # it is no less
         self.peak: Peak | None = None
+        self.made_of: tuple[Number, ...] = ()  # where it is not followed, of which numbers it is a function
         # Its size is at most this, whatever its draws are.
         self.span: Any = (INF if depends & DRAWS else abs(self.value)) if span is None else span
         # The same for the same function of the same numbers, once asked for; until then which, and of which numbers.
@@ -97,12 +88,18 @@ class Number:
         return bool(self.modulus == 0 and self.step == INF)
 
     @property
+    def is_followed(self) -> bool:
+        """Say whether its form says all of it, but for what is public."""
+        return bool(self.modulus == INF or self.pure)
+
+    @property
     def is_real(self) -> bool:
         """Say whether it is a float that is a linear combination and nothing else, of no known step."""
         return self.modulus == INF and self.pure and not self.step and type(self.value) is float
 
     def _linear(self, name: str, by: Any, value: Any, scale: Any, modulus: Any, step: Any) -> Number:
         out = Number(value, self.form, modulus, self.depends, step, scale=scale, pure=self.pure)
+        out.made_of = self.made_of
         size, most = abs(by), self.below or self.span
         if most != INF:
             out.span = most + size if name == "add" else most * size if name == "multiply" else most / size
@@ -170,7 +167,7 @@ class Number:
     def _sum(self, out: Number, other: Number) -> Number:
         spans = [each.below or each.span for each in (self, other)]
         out.span = INF if INF in spans else sum(spans)
-        out.least = self.least + other.least
+        out.least, out.made_of = self.least + other.least, () if out.is_followed else (self, other)
         return encoded(keyed(held(out, self.step, other.step), "add", self, other))
 
     def __mul__(self, other: Any) -> Any:
@@ -231,7 +228,7 @@ class Number:
         if not divides and self.pure and _is_less(scale, known, self):
             known = 0
         out = Number(value, form, known, self.depends, common_step(self.step, by), scale=scale, pure=pure)
-        out.below = by
+        out.below, out.made_of = by, () if out.is_followed else (self,)
         return encoded(keyed(out, "remainder", self, by))
 
     def rounded(self, how: Callable[[Any], Any], name: str, step: Any = 1, *, may_fail: bool = False) -> Any:
@@ -414,6 +411,7 @@ def function(
         if step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
+        out.made_of = () if pure else tuple(secret)
         fails = name.startswith("math.")  # where NumPy's functions return what is infinite or no number
         if not fails and (waits or _is_of_one_node(out)) and not _is_finite(kind, args):
             how = f"{name} of what a node holds, which may be infinite or no number (bound it by np.maximum)"
@@ -694,7 +692,7 @@ def _combined(row: Any, numbers: Any, kind: set[type], laws: tuple[Any, ...], te
     if most != INF and most < (span if span != INF else sum(abs(c) * reach(x) for c, x in used)):
         pure, step, modulus = False, 0, modulus if modulus == INF else 0
     out = Number(value, form, modulus, functools.reduce(operator.or_, [x.depends for x in numbers]), step, pure=pure)
-    out.span = span
+    out.span, out.made_of = span, () if out.is_followed else tuple(x for _, x in used)
     return encoded(keyed(held(out, True), "combination", *itertools.chain.from_iterable(used)))
 
 
@@ -710,6 +708,25 @@ def _law_of_sum(coefficients: Any, laws: Any, zero: Any) -> tuple[Any, Any, Any,
     steps.append(functools.reduce(common_step, steps))
     known = [_unit(each) for each in steps if 0 < each < INF] if isinstance(zero, float) else []
     return modulus, steps[-1], span, EXACT * min(known) if known else INF
+
+
+def traced_back(numbers: Iterable[Number]) -> tuple[list[Number], bool]:
+    """Return the numbers that are followed of which others are functions, each once; and whether there are no others.
+
+    Whoever knows all of these knows the others.
+    """
+    left, met, found, is_all = [*numbers][::-1], set[int](), list[Number](), True
+    while left:
+        one = left.pop()
+        if id(one) in met:
+            continue
+        met.add(id(one))
+        if one.is_followed:
+            found.append(one)
+        else:
+            left += one.made_of[::-1]
+            is_all = is_all and bool(one.made_of)
+    return found, is_all
 
 
 PLAIN = frozenset({int, float, Number})
@@ -745,7 +762,7 @@ def as_integer(number: Any, *, may_fail: bool = True) -> Any:
         return cut
     modulus, step = _unrounded(cut.modulus), _unrounded(cut.step)
     out = Number(int(cut.value), cut.form, modulus, cut.depends, step, scale=cut.scale, pure=cut.pure)
-    out.below, out.least, out.span = cut.below, cut.least, cut.span
+    out.below, out.least, out.span, out.made_of = cut.below, cut.least, cut.span, cut.made_of
     return keyed(out, "whole", cut)
 
 

@@ -18,7 +18,7 @@ from secmix.kernel.algebra import UNIFORM, Component, Row, components, component
 from secmix.kernel.arrays import Followed, concrete, followed, is_secret, variables_of
 from secmix.kernel.forms import MOST_TERMS, Shared, packed
 from secmix.kernel.kept import KEPT, first_change
-from secmix.kernel.numbers import Number
+from secmix.kernel.numbers import Number, traced_back
 from secmix.kernel.state import DRAWS, INF, Place, Trace, following
 from secmix.kernel.streams import PUBLIC, follows
 from secmix.kernel.tables import Table, are_apart
@@ -64,15 +64,19 @@ def prove(
     ``inputs`` are those of three calls at least, (1, n, m) each, as the real data give them. Without ``in_other_calls``
     nothing is asked of calls without a channel and of batches of other sizes. With ``iterations`` these are traced, in
     order, and nothing is said of others: ``inputs`` are those of each, and then others of each. Calls after the first
-    are traced with few of many entries, unless ``in_full``, or where something is kept from the first.
+    are traced with few of many entries, unless ``in_full``: so they are where something is kept from the first, or
+    where the protocol fails on few.
     """
     calls = len(iterations) or _CALLS
-    brief = [each[:, :, :_FEW] for each in inputs[: 2 * calls if iterations else calls]]
+    brief = [each[:, :, : None if in_full else _FEW] for each in inputs[: 2 * calls if iterations else calls]]
+    again = functools.partial(prove, protocol, network, seed=seed, in_other_calls=in_other_calls, in_full=True)
     reuses = getattr(protocol, "reuses_masks", False)
     run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
     ways = [brief[:calls], brief[calls:]] if iterations else [[each] for each in brief[1:]]
     aside = functools.partial(run, looks=bool(iterations))  # of single calls nobody asks what they leave
     traces = [aside(ways[0], masks_seed=0)]
+    if traces[0].failed and not in_full:  # as where entries mean different things
+        return again(inputs, iterations=iterations)
     once = traces[0].trace.shared  # however many entries there are
     terms = once + (traces[0].trace.terms - once) * inputs[0].shape[2] // brief[1].shape[2]
     if terms > MOST_TERMS:
@@ -91,7 +95,7 @@ def prove(
     alone = [fit, *traces, aside([np.repeat(each, 2, axis=0) for each in brief[: len(ways[0])]])]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
-        return prove(protocol, network, given, seed=seed, in_other_calls=in_other_calls, in_full=True)
+        return again(given)
     fits = [*alone, *others]
     texts: list[Place] = []
     guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in each.trace.guards}
@@ -143,8 +147,10 @@ def _cells(payloads: Iterable[Followed]) -> Iterator[Row]:
     """Yield the numbers that messages tell, by message and row."""
     for k, payload in enumerate(payloads):
         for row, cells in enumerate(payload.reading):
-            several = (cell for cell in cells.ravel().tolist() if isinstance(cell, Number))
-            yield from (((k, row), cell) for cell in several if cell.modulus == INF or cell.pure)
+            several = [cell for cell in cells.ravel().tolist() if isinstance(cell, Number)]
+            yield from (((k, row), cell) for cell in several if cell.is_followed)
+            lost = [cell for cell in several if not cell.is_followed]
+            yield from (((k, row), cell) for cell in traced_back(lost)[0])
 
 
 def _not_a_guard(
@@ -499,6 +505,11 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
         return same and bool(_near(np.array(float(x)), np.array(float(y)), ROUNDING * largest))
     if (x.modulus, x.depends, x.pure) != (y.modulus, y.depends, y.pure) or not _same_terms(x, y, first, second):
         return False
+    if not x.is_followed:
+        back, beside = traced_back([x])[0], traced_back([y])[0]
+        return len(back) == len(beside) and all(
+            _same_form(a, b, first, second) for a, b in zip(back, beside, strict=True)
+        )
     if x.modulus == 0:
         return True
     off = _constant(x, first) - _constant(y, second)

@@ -102,6 +102,7 @@ class Fit:
     counts: list[dict[str, str]] = field(default_factory=list)  # the numbers among that
     encodings: Encodings = field(default_factory=lambda: Encodings({}, {}, {}))
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
+    failed: bool = False  # which it is
     iterations: Sequence[int] = ()  # which the calls are; empty: any
 
     @cached_property
@@ -303,7 +304,7 @@ def follow(
                 look(varying)
             except (LeftTrace, Exception) as error:
                 if isinstance(error, LeftTrace) or not (trace.answering and _is_raised(error)):
-                    fit.error = _reason(error)
+                    fit.error, fit.failed = _reason(error), not isinstance(error, LeftTrace)
                 else:
                     look(varying)
                 break

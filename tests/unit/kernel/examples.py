@@ -1116,3 +1116,78 @@ class SwallowedExitOfMasks(RingSum):
 class SixtyBehindACoin(OptionThirteen):
     def opens(self, channel: Channel, rng: Any) -> Any:
         return rng.random() < 1e-9 and ([False] * 60)[rng.integers(60)]
+
+
+class MeanByCount(RingSum):
+    """The server divides by a sum, too, and sends back what comes out."""
+
+    def decode(self, total: Any) -> Any:
+        return total / np.maximum(np.abs(total[:, -1:]), 1.0)
+
+
+class SolvedByTheServer(RingSum):
+    """The server scales and sorts the sums, and works out their products."""
+
+    def decode(self, total: Any) -> Any:
+        scaled = (total - total.mean(axis=1, keepdims=True)) / np.sqrt(total.var(axis=1, keepdims=True) + 1.0)
+        return np.sort(np.einsum("rj,rk->rj", scaled, total), axis=1) + np.median(total, axis=1)[:, None]
+
+
+class WordsByCount(WordSum):
+    """The same of words."""
+
+    def decode(self, total: Any) -> Any:
+        numbers = super().decode(total)
+        return numbers / np.maximum(numbers.max(axis=1, keepdims=True), 1.0)
+
+
+class WeighedAtHome(RingSum):
+    """Each node weighs the sums by a number of its own."""
+
+    def result(self, means: Any, rows: Any) -> Any:
+        return means * np.abs(rows[:, :, :1]) / (1.0 + np.abs(rows).sum(axis=2, keepdims=True))
+
+
+class WeighedByAnother(RingSum):
+    """Node 2 weighs the sums by a number of node 0's, which it was never sent."""
+
+    def result(self, means: Any, rows: Any) -> Any:
+        return np.stack([means[:, k] * np.abs(rows[:, 0 if k == 2 else k]) for k in range(means.shape[1])], axis=1)
+
+
+class WeighedByOne(RingSum):
+    """The server weighs the sums by a number of node 0's."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        self.weight = channel.send(1, 0, SERVER, "weight", rows[:, 0, :1], encrypted=True)
+
+    def decode(self, total: Any) -> Any:
+        return total * self.weight
+
+
+class MaskedProducts(RingSum):
+    """The server multiplies the messages of nodes that mask each other, and sends that back."""
+
+    def add(self, sent: list[Any]) -> Any:
+        return sum(sent[1:], sent[0]) + sent[1] * sent[2]
+
+
+class EntriesOfTwoKinds(RingSum):
+    """The first entries are sums, and the last are counts of these: it cannot be called with fewer."""
+
+    def encode(self, row: Any) -> Any:
+        sums, counts = np.split(row, [len(row.T) // 2], axis=1)
+        return np.concatenate([np.clip(sums, -9, 9), np.abs(counts).reshape(sums.shape[0], 3)], axis=1)
+
+
+class ThreeCounts(RingSum):
+    """Counts of numbers below, within and above a range, however many numbers a node has."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.normal(scale=1e6, size=(runs, network.n, 3))
+
+    def encode(self, row: Any) -> Any:
+        return np.stack([(row < -1).sum(axis=1), ((row >= -1) & (row < 1)).sum(axis=1), (row >= 1).sum(axis=1)], axis=1)
+
+    def result(self, means: Any, rows: Any) -> Any:
+        return means[:, :, :1] + np.zeros(rows.shape)

@@ -45,6 +45,10 @@ PROVED = [
     examples.SignedWordSum,
     examples.ResidueSum,
     examples.Clipped,
+    examples.MeanByCount,
+    examples.SolvedByTheServer,
+    examples.WordsByCount,
+    examples.WeighedAtHome,
     examples.UnseededMasks,
     examples.SystemMasks,
     examples.Guarded,
@@ -110,6 +114,7 @@ OPEN = [
     (examples.HiddenHandOver, "neither holds nor was sent"),
     (examples.Unrounded, "numbers of no known step beside masks that are whole words"),
     (examples.HiddenInput, "from 0 has in it what 0 neither holds nor was sent"),
+    (examples.WeighedByAnother, "from 2 has in it what 2 neither holds nor was sent"),
     (examples.UnexplainedResult, "from 2 has in it what 2 neither holds nor was sent"),
     (examples.GuardBehindACoin, "is sent after a guard has found an error"),
     (examples.KeptMasks, "where public numbers are others"),
@@ -172,6 +177,24 @@ def test_what_is_kept_of_long_vectors_alone_is_seen() -> None:
     assert found.exact[0] == pytest.approx(1.0)
 
 
+def test_entries_that_mean_different_things_are_traced_in_full() -> None:
+    inputs = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 6))
+    proof = prove(examples.EntriesOfTwoKinds(), NETWORK, inputs)
+    found = clear(proof, NETWORK, CuriousServer())
+    assert isinstance(found, KnownSums)
+    assert found.exact[0] == pytest.approx(0.2)
+    assert {message.rows.shape[-1] for fit in proof.fits for message in fit.messages} == {6}
+
+
+def test_encodings_of_a_width_of_their_own_are_counted_beside_all_inputs() -> None:
+    """Of few entries, as later calls are traced with, they are as many as the inputs."""
+    inputs = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 8))
+    assert isinstance(
+        clear(prove(examples.ThreeCounts(), NETWORK, inputs), NETWORK, HonestButCurious({1, 2, 3})), KnownSums
+    )
+    assert isinstance(clear(prove(examples.PowerSums(), NETWORK, inputs), NETWORK, CuriousServer()), Open)
+
+
 def cleared(protocol: type, adversary: Any) -> Clearance:
     found = clear(proof_of(protocol), NETWORK, adversary)
     assert isinstance(found, Clearance), found
@@ -200,6 +223,18 @@ def test_what_is_no_sum_behind_masks_is_open(protocol: type, reason: str) -> Non
     found = clear(proof_of(protocol), NETWORK, CuriousServer())
     assert isinstance(found, Open)
     assert reason in found.reason
+
+
+@pytest.mark.parametrize(("protocol", "corrupt"), [(examples.WeighedByOne, {2}), (examples.MaskedProducts, {0, 2})])
+def test_a_function_of_what_tells_more_than_the_sum_is_open(protocol: type, corrupt: set[int]) -> None:
+    """What it tells may be less than what it is made of, so that nobody is cleared and nobody is accused."""
+    found = clear(proof_of(protocol), NETWORK, HonestButCurious(corrupt))
+    assert isinstance(found, Open)
+    assert "is no linear function of inputs and masks, nor one of such sums alone" in found.reason
+
+
+def test_products_of_what_is_masked_tell_who_lacks_the_masks_no_more() -> None:
+    assert cleared(examples.MaskedProducts, HonestButCurious({2})).sums == (EVERYBODY - {2},)
 
 
 def test_as_many_sums_of_powers_as_numbers_are_open() -> None:
