@@ -22,11 +22,25 @@ from .honest import (
 )
 from .honest.bare import sometimes, words, written
 from .honest.fresh import clock, kept, lots, memory, numbers, process, stops, taken, workers
-from .honest.longer import corners, fits, schedule, seldom, unsampled
+from .honest.longer import corners, fits, schedule, seldom, shrunk, unsampled
 from .honest.masks import generator, mixed, structure, values
-from .honest.practice import agreements, batches, beyond, elsewhere, guards, kinds, libraries, noise, residues, rounds
+from .honest.practice import (
+    agreements,
+    batches,
+    beyond,
+    elsewhere,
+    guards,
+    kinds,
+    libraries,
+    noise,
+    remembered,
+    residues,
+    resumed,
+    rounds,
+    swallowed,
+)
 from .honest.practice import preparing as prepared
-from .honest.seeds import agreed, ciphers, committed, encoded, known, reused, same, short, small
+from .honest.seeds import agreed, aligned, ciphers, committed, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
 from .right import agreed as right_agreed
 from .right import ciphers as right_ciphers
@@ -88,6 +102,11 @@ _HONEST = (
     agreed,
     committed,
     agreements,
+    remembered,
+    resumed,
+    swallowed,
+    aligned,
+    shrunk,
     rounds,
     guards,
     batches,
