@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -139,6 +140,8 @@ def _traced_inputs(observation: SumObservation, iteration: int) -> Array:
 def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, iterations: list[int]) -> Proof:
     """Return the proof of a protocol on a network, made once for all adversaries of an audit."""
     kinds, data = tuple(type(each) for each in _parts(protocol)), [each.tobytes() for each in calls]
+    if any(_says_itself(kind) for kind in kinds):
+        return prove(protocol, network, calls, seed=seed, iterations=iterations)
     try:
         given = pickle.dumps((protocol, network.n, network.edges.tobytes(), data, seed, iterations))
     except Exception:  # a user's object may refuse in any way
@@ -150,6 +153,13 @@ def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, itera
             _PROOFS.pop(next(iter(_PROOFS)))
         _PROOFS[key] = prove(protocol, network, calls, seed=seed, iterations=iterations)
     return _PROOFS[key]
+
+
+def _says_itself(kind: type) -> bool:
+    """Say whether a class of a protocol's says itself what of its objects is written down: that may not be all."""
+    names = ("__getstate__", "__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
+    own = kind.__module__.partition(".")[0] not in ("builtins", "numpy", "secmix", *sys.stdlib_module_names)
+    return own and any(getattr(kind, name, None) is not getattr(object, name, None) for name in names)
 
 
 def _parts(protocol: Any) -> Iterator[Any]:
@@ -267,6 +277,7 @@ def in_words(outcome: Clearance | Open | None) -> str:
         covers = f"for the calls that were traced ({'; '.join(outcome.covers)})"
     return (
         f"Proved for this network, {covers}: every message that this adversary reads follows from linear functions of "
-        f"what each node encodes from its own data and of masks, and all that follows from them is {known or 'nothing'}."
+        "what each node encodes from its own data and of masks, and all that follows from them is "
+        f"{known or 'nothing'}."
         f"{encoded} Assumed: {'; '.join(outcome.assumes)}."
     )

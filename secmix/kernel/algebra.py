@@ -26,6 +26,9 @@ TOLERANCE = 1e-9
 """What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on
 the safe side, since a combination is called known that is all but known. PDMM's rows are at most 1e-13 off."""
 
+_NOTHING = 1e-12
+"""What of a unit row of data counts as nothing where its masks cancel: here rounding is no longer on the safe side."""
+
 _EDGES = 2**20  # that are joined at once: rows of a running sum over thousands of nodes have a hundred times as many
 
 _AT_ONCE = 2**22  # numbers of rows that are reduced to a triangle together
@@ -463,7 +466,7 @@ def _free_of(hiding: Any, data: Any) -> Any:
     if not data.size:
         return data
     _, sizes, rows = np.linalg.svd(data, full_matrices=False)
-    return rows[sizes > TOLERANCE]
+    return rows[sizes > _NOTHING]
 
 
 def _unit_rows(data: Any, hiding: Any) -> tuple[Any, Any]:

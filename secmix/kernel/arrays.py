@@ -7,6 +7,7 @@ that C code has to ask each for its value; a function that is not known to be fo
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 import weakref
@@ -426,6 +427,9 @@ def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -
     dtype, name = kw.pop("dtype", None), ufunc.__name__
     kw = {key: each for key, each in kw.items() if key not in _NO_MATTER and key != "where"}
     arrays = [followed(each) for each in inputs]
+    for number, other in itertools.permutations(zip(inputs, arrays, strict=True), 2):
+        if isinstance(number[0], Number) and not isinstance(other[0], Number):
+            fitting(number[0], other[1].kind)
     kind = _result_kind(ufunc, method, inputs, arrays, dtype)
     if dtype is not None or (method not in ("__call__", "outer") and kind.kind != "b"):
         arrays = [each.astype(kind) for each in arrays]
@@ -494,7 +498,7 @@ def _check(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> None:
         strange.append("what is not followed of")
     if any(isinstance(x, Followed) and x.kind.kind == "O" for x in inputs) and ufunc.__name__ not in _OF_OBJECTS:
         strange.append("an array of objects in")
-    errors = {*np.geterr().values()}
+    errors = {*np.geterr().values()} | now().hears
     if errors & {"call", "log"} or ("raise" in errors and may_be_caught()):
         strange.append("a failure that the protocol hears of, of")
     if strange:

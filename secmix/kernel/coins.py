@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.arrays import parts, within
-from secmix.kernel.state import asks_for_class, now, tracing, writes_text
+from secmix.kernel.state import asks_for_class, may_be_caught, now, tracing, writes_text
 
 MOST_OPTIONS = 128
 """Options that are traced one by one; five items in any order are 120."""
@@ -34,6 +34,9 @@ _PURE = frozenset(
     """.split()  # noqa: SIM905
 )
 """NumPy's functions that write to nothing they are given."""
+
+
+_FAILING = ("truediv", "floordiv", "mod", "pow", "lshift", "rshift")  # by some numbers
 
 
 OfIteration = Callable[[Any], Any]
@@ -241,10 +244,13 @@ def _operator(name: str, f: Callable[[Any, Any], Any]) -> Callable[[Public, Any]
     def method(self: Public, other: Any) -> Any:
         other = other.item() if isinstance(other, np.generic) else other
         are_integers = type(self.value) is int and type(other) is int and not self.is_known
+        op, is_by_it = name.split()[-1], name.startswith("other ") or isinstance(other, Public)
+        if op in _FAILING and is_by_it and not self.is_known and may_be_caught():
+            now().narrow(self.name)
         if are_integers and name == "mod" and 1 < other <= _MOST_RESIDUES:
             return self.residue(other)
         out = lifted(f, self, other)
-        if are_integers and name.split()[-1] in ("add", "sub", "mul") and isinstance(out, Public):
+        if are_integers and op in ("add", "sub", "mul") and isinstance(out, Public):
             out.base, out.polynomial = self.base, lambda x: f(self.polynomial(x), other)
         return out
 

@@ -314,7 +314,7 @@ def seeded_bits(kind: Any, seed: Any) -> SecretBits:
     Two kinds make two streams of one seed; default_rng is PCG64.
     """
     several = list(numbers_of(seed))
-    pieces = [piece for each in several for piece in pieces_of(each)]
+    pieces = pieces_of_several(several)
     while pieces[-1] == ("public", 0):  # NumPy fills up with zeros; some piece is secret
         pieces.pop()
     stream = stream_of(f"{kind.__name__} {OF_SEQUENCE}", pieces, most_bits=_POOL)
@@ -368,6 +368,22 @@ def _as_words(pieces: Sequence[Piece]) -> list[Piece]:
         octets += [("byte", ("draw", piece[1]), k) for k in range(-(-count // 8))] if is_complete else [piece]
     filled = -len(octets) % 4 if octets and octets[0][0] == "byte" else 0
     return [*map(in_one_way, octets), *[("public", 0)] * filled]
+
+
+def pieces_of_several(numbers: Sequence[Any]) -> list[Piece]:
+    """Return what the numbers of a seed are made of, of which each has so many words whatever it is."""
+    of_each = [pieces_of(each) for each in numbers]
+    for k, (number, pieces) in enumerate(zip(numbers, of_each, strict=True)) if len(numbers) > 1 else ():
+        is_last = k == len(numbers) - 1  # what is left out there is zero anyway
+        if isinstance(number, Number) and (pieces[0][:1] == ("draw",) or (_may_be_short(number) and not is_last)):
+            now().leave("a number of a seed that may have fewer words of 32 bits, which moves those after it,")
+    return list(itertools.chain.from_iterable(of_each))
+
+
+def _may_be_short(number: Number) -> bool:
+    """Say whether the last word of a number is zero more often than once in a billion."""
+    bits = math.log2(max(number.below or sum(c * now().own(v).range for v, c in number.terms.items()), 1))
+    return bits > 32 and -bits % 32 > 2
 
 
 def pieces_of(number: Any) -> list[Piece]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copyreg
 import gc
+import io
 import logging
 import os
 import random
@@ -39,12 +40,18 @@ from secmix.transcript import Channel, Transcript
 KEPT = "what the protocol keeps from call to call"
 _VALUES = frozenset({bool, int, float, complex, str, bytes, range, slice, *map(type, (None, Ellipsis, NotImplemented))})
 _CONTAINERS = (dict, list, tuple, set, frozenset)  # which carry nothing beside what they contain
+_COUNTING = (int, float, dict, list, tuple, set, deque)  # what may count
 _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.")
-_NO_DATA += ("ipykernel.", "builtins.PyCapsule", "concurrent.futures.thread.", "functools._lru_list_elem")
-"""Names of classes whose objects carry no data of their own from call to call: locks, loggers, code, shells."""
-_PLUMBING = ("manager", "parent", "stream")  # of loggers: what others have beside them
+_NO_DATA += ("ipykernel.", "_pytest.", "builtins.PyCapsule", "concurrent.futures.thread.", "functools._lru_list_elem")
+"""Names of classes whose objects carry no data of their own from call to call: locks, loggers, code, shells, tests."""
+_PLUMBING = ("manager", "parent", "stream", "_cache", "lock")  # of loggers: what others have beside them
+_AT_FIRST = {name: frozenset(vars(sys.modules[name])) for name in sys.stdlib_module_names & sys.modules.keys()}
+"""The names of Python's modules before any protocol is followed."""
+_OF_LOGGERS = frozenset(vars(logging.Logger("one")))  # what each has
+_RECORD = ("blocks", "_written")  # of a transcript
+_OF_WARNINGS = ("_filters_version",)  # which counts how often these were changed
 _PYTHONS = frozenset({*dir(types.ModuleType), *dir(type), *dir(object)})
 _PYTHONS |= {
     f"__{name}__"
@@ -100,11 +107,11 @@ def _at_hand(transcript: Any) -> list[Mapping[str, Any]]:
 
     Its numbers are compared as they are, and none is let be any.
     """
-    loggers = {name: each for name, each in logging.root.manager.loggerDict.items() if type(each) is logging.Logger}
+    loggers = {name: x for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
     spaces = [vars(each) for each in (threading.current_thread(), Channel, Transcript, Network)]
-    spaces.append({name: each for name, each in getattr(transcript, "__dict__", {}).items() if name != "blocks"})
-    kinds = (int, float, *_CONTAINERS)
-    added = [{name: x for name, x in each.items() if type(x) in kinds and name[0] != "_"} for each in spaces]
+    spaces.append({name: each for name, each in vars(logging.root).items() if name not in _OF_LOGGERS})
+    spaces.append({name: each for name, each in getattr(transcript, "__dict__", {}).items() if name not in _RECORD})
+    added = [{n: x for n, x in each.items() if isinstance(x, _COUNTING) and n[:2] != "__"} for each in spaces]
     return [loggers, *map(types.MappingProxyType, added)]
 
 
@@ -228,7 +235,7 @@ class _Walk:
         if not value.__closure__ and not any(given):
             return value.__code__
         cells = {str(k): cell for k, cell in enumerate(value.__closure__ or ())}
-        filled = {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
+        filled = {name: cell.cell_contents for name, cell in cells.items() if is_filled(cell)}
         inside = self._each(
             filled, f"{path}/{value.__qualname__}", lambda name, number: setattr(cells[name], "cell_contents", number)
         )
@@ -236,7 +243,8 @@ class _Walk:
 
     def _class(self, value: type, path: str) -> Any:
         if value.__module__ not in self.foreign:
-            return value.__qualname__
+            counts = {name: each for name, each in vars(value).items() if type(each) in (int, float)}
+            return value.__qualname__, self._each(counts, path)
         put = lambda name, number: setattr(value, name, number)  # noqa: E731
         return self.namespace(vars(value), f"{path}/{value.__qualname__}", put)
 
@@ -291,13 +299,22 @@ def _added_to(value: Any) -> dict[str, Any]:
     if isinstance(value, Draws) and value.secret is False:
         return {"drawn": str(value.drawn_before)}
     kind: Any = type(value)
-    if isinstance(value, types.ModuleType):  # of another's module what may count
-        return {name: each for name, each in vars(value).items() if type(each) in (int, float) and name[0] != "_"}
-    own = getattr(value, "__dict__", {}) if _name(kind).startswith(("logging.", "concurrent.")) else {}
-    return {name: each for name, each in own.items() if name[0] != "_" and name not in _PLUMBING}
+    if isinstance(value, types.ModuleType):  # of another's module what may count, or was added to it
+        before = _AT_FIRST.get(value.__name__, vars(value).keys())
+        return {
+            name: each
+            for name, each in vars(value).items()
+            if (type(each) in (int, float) and name not in _OF_WARNINGS)
+            or (name not in before and isinstance(each, _COUNTING))
+        }
+    is_plumbing = isinstance(value, logging.Logger) or _name(kind).startswith(("logging.", "concurrent."))
+    own = getattr(value, "__dict__", {}) if is_plumbing else {}
+    written = {name: each.getvalue() for name, each in own.items() if isinstance(each, (io.StringIO, io.BytesIO))}
+    return written | {name: each for name, each in own.items() if name not in _PLUMBING}
 
 
-def _is_filled(cell: Any) -> bool:
+def is_filled(cell: Any) -> bool:
+    """Say whether a variable of a function around another has a value yet."""
     try:
         return cell.cell_contents is not cell
     except ValueError:

@@ -425,10 +425,10 @@ def function(
     return known[key]
 
 
-_TINY = 5e-324
+_TINY, _SMALL = 5e-324, 1e-100  # of the latter a quotient by it is finite, too
 _NEEDS = {
-    **{"sqrt": (0, 0.0), "log1p": (0, 2.0**-53 - 1), "divide": (1, _TINY), "other truediv": (0, _TINY)},
-    **dict.fromkeys(("log", "log2", "log10", "reciprocal"), (0, _TINY)),
+    **{"sqrt": (0, 0.0), "log1p": (0, 2.0**-53 - 1), "divide": (1, _SMALL), "other truediv": (0, _SMALL)},
+    **{"log": (0, _TINY), "log2": (0, _TINY), "log10": (0, _TINY), "reciprocal": (0, _SMALL)},
     **dict.fromkeys(("remainder", "fmod", "mod", "floordiv", "floor_divide"), (1, _TINY)),
     **dict.fromkeys(("other mod", "other floordiv"), (0, _TINY)),
     **dict.fromkeys(("arcsin", "arccos", "arccosh", "arctanh", "corrcoef", "cond"), (0, INF)),

@@ -13,7 +13,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from secmix.kernel.coins import SYSTEM, by_value
-from secmix.kernel.draws import LAWS, OfStream, is_seed, numbers_of, parameters, pieces_of, secretly, unseeded
+from secmix.kernel.draws import (
+    LAWS,
+    OfStream,
+    is_seed,
+    numbers_of,
+    parameters,
+    pieces_of,
+    pieces_of_several,
+    secretly,
+    unseeded,
+)
 from secmix.kernel.numbers import Number
 from secmix.kernel.state import INF, now, tracing
 from secmix.kernel.streams import Piece, SecretBytes, Stream, as_pieces, bare, is_of_secrets, stream_of
@@ -75,7 +85,7 @@ class RandomStateDraws(_Older, metaclass=_StandsFor):
             seed = by_value(lambda given: given, seed)
             return cls.original() if seed is None else unseeded(lambda: cls.original(seed))
         several = list(numbers_of(seed))
-        pieces = [piece for each in several for piece in pieces_of(each)]
+        pieces = pieces_of_several(several)
         plain: Any = [int(getattr(each, "value", each)) for each in several]
         if isinstance(seed, Number) or (isinstance(seed, np.ndarray) and seed.size == 1):
             return type.__call__(cls, unseeded(lambda: cls.original(plain[0])), "RandomState", pieces, _WORD)

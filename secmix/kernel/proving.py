@@ -98,7 +98,8 @@ def prove(
         return again(given)
     fits = [*alone, *others]
     texts: list[Place] = []
-    guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in each.trace.guards}
+    guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in _guards(each)}
+    times = {guard: max(_guards(each).get(guard, 1) for each in (fit, *others)) for guard in guards}
 
     def reasons() -> Iterator[str]:
         yield from (each.error for each in alone)
@@ -106,7 +107,9 @@ def prove(
         yield other_frames(*traces)
         yield from (f"{each.error}, where public numbers are others" for each in others if each.error)
         yield from (
-            _not_a_guard(run, fit, (brief[:calls], inputs), guard, script, texts) for guard, script in guards.items()
+            _not_a_guard(run, fit, (brief[:calls], inputs), (*guard, time), script, texts)
+            for guard, script in guards.items()
+            for time in sorted({1, times[guard]})  # what is left behind may hang on how far a loop has come
         )
         yield from (shared_coins(each) or not_explained(each) for each in fits)
         if in_other_calls:
@@ -123,7 +126,7 @@ def prove(
     covers += [f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1]][:1]
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept, each.counts = [], []
-    assumes = _assumptions(fit, [*(place for place, _ in guards), *fit.trace.stops], texts)
+    assumes = _assumptions(fit, [place for place, _ in (*fit.trace.guards, *guards)], texts)
     tables = _tables([] if open_ else fits)
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
@@ -153,11 +156,16 @@ def _cells(payloads: Iterable[Followed]) -> Iterator[Row]:
             yield from (((k, row), cell) for cell in traced_back(lost)[0])
 
 
+def _guards(fit: Fit) -> dict[tuple[Place, int], int]:
+    """Return how often each guard was met, and each function that may fail: both end a call."""
+    return {(place, 0): times for place, times in fit.trace.stops.items()} | fit.trace.guards
+
+
 def _not_a_guard(
     run: Callable[..., Fit],
     fit: Fit,
     ways: Sequence[Sequence[Any]],
-    guard: tuple[Place, int],
+    guard: tuple[Place, int, int],
     script: tuple[int, ...],
     texts: list[Place],
 ) -> str:

@@ -92,15 +92,17 @@ class LeftTrace(BaseException):
 class Trace:
     """State of a trace while a protocol is followed."""
 
-    flip: tuple[Place, int] | None = None  # the guard that is taken the other way, from which call on
+    # The guard that is taken the other way, or the function that fails: from which call on, and which time it is met.
+    flip: tuple[Place, int, int] | None = None
     script: tuple[int, ...] = ()  # how the first turns are to come out
     in_order: bool = False  # the calls are iterations one after the other; else each may be any
     # By numbers that no other trace uses: a secret that was kept elsewhere is found out.
     variables: dict[int, Variable] = field(default_factory=dict)
     known: dict[Any, Any] = field(default_factory=dict)  # functions and encodings that were met before
     keys: dict[Any, int] = field(default_factory=dict)  # of numbers: which function of which others each is
-    # Truth values of secrets that only decide whether an error is raised, and in which call if these are in order.
-    guards: dict[tuple[Place, int], None] = field(default_factory=dict)
+    # Truth values of secrets that only decide whether an error is raised, in which call if these are in order, and how
+    # often each was met.
+    guards: dict[tuple[Place, int], int] = field(default_factory=dict)
     call: int = 0
     # What hangs on public numbers that may differ in another call: which outcome of how many, in which call, of what.
     turns: list[tuple[int, int, int, str]] = field(default_factory=list)
@@ -118,7 +120,8 @@ class Trace:
     answering: bool = False  # a guard was taken: secrets then answer, and the call must end in an error
     flipped: Any = None  # the secret whose truth value was changed then
     tells: list[Place] = field(default_factory=list)  # where the text of a secret was asked for after that
-    stops: dict[Place, None] = field(default_factory=dict)  # where a function may fail on what a node holds
+    stops: dict[Place, int] = field(default_factory=dict)  # where a function may fail on what a node holds; how often
+    stopped: bool = False  # one did
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
     streams: list[Any] = field(default_factory=list)  # that follow from secret seeds
@@ -129,6 +132,7 @@ class Trace:
     last_sum: tuple[Any, Any, Any, Any, int] = None, None, None, None, 0
     takes_turns: bool = True  # while no task of a pool waits for another
     thread: int = field(default_factory=threading.get_ident)  # that follows; a protocol may start others
+    hears: frozenset[str] = frozenset()  # how a protocol hears of floating-point errors, as of :func:`numpy.seterr`
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:
         """Add a variable, and return its number."""
@@ -175,10 +179,22 @@ class Trace:
             self.leave("a branch on a secret")
         elif may_be_caught():
             self.leave("a branch on a secret, whose error the protocol may catch,")
-        self.guards[place, self.call * self.in_order] = None
-        self.answering = self.flip is not None and self.flip[0] == place and self.flip[1] <= self.call
+        key = place, self.call * self.in_order
+        self.guards[key] = self.guards.get(key, 0) + 1
+        self.answering = self._is_flipped(place, self.guards[key])
         self.flipped = secret if self.answering else None
         return outcome != self.answering
+
+    def _is_flipped(self, place: Place, times: int) -> bool:
+        return self.flip is not None and self.flip[0] == place and self.flip[1] <= self.call and self.flip[2] <= times
+
+    def stop(self) -> None:
+        """Note that a function may end the call here, or end it."""
+        place = here()
+        self.stops[place] = self.stops.get(place, 0) + 1
+        if not self.answering and self._is_flipped(place, self.stops[place]):
+            self.answering = self.stopped = True
+            raise ArithmeticError("what a node holds has no such number")
 
     def compares(self, secret: Any, public: Any) -> None:
         """Note that a secret is compared with a public number."""
@@ -274,13 +290,13 @@ def may_be_caught() -> bool:
 
     That is a ``try``, a ``with``, a function of Python's library that calls back, or whoever asks a thread.
     """
-    if threading.get_ident() != now().thread:
+    if threading.get_ident() != now().thread or "weak" in now().hears:
         return True
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "_traced_call":
         file = frame.f_code.co_filename
         pythons = file.startswith(_STDLIB) and "site-packages" not in file and not file.startswith(_KERNEL)
-        if file != _SHARES and (_within_try(_text_of(file), frame.f_lineno) if is_protocol(file) else pythons):
+        if file != _SHARES and (_is_quiet(frame) if is_protocol(file) else pythons):
             return True
         frame = frame.f_back
     return False
@@ -291,7 +307,7 @@ def may_stop(what: str, *, is_noted: bool = True) -> None:
     if may_be_caught():
         now().leave(f"{what}, whose failure the protocol catches,")
     if is_noted:
-        now().stops[here()] = None
+        now().stop()
 
 
 def is_raise(place: Place) -> bool:
@@ -300,6 +316,33 @@ def is_raise(place: Place) -> bool:
         isinstance(node, (ast.Raise, ast.Assert)) and node.lineno <= place.line <= (node.end_lineno or 0)
         for node in _nodes(_text_of(place.file))
     )
+
+
+def hearing_in(file: str) -> frozenset[str]:
+    """Return how a protocol's file has floating-point errors, or warnings of these, raised or handed on.
+
+    Beside the words of :func:`numpy.seterr`, "weak" where a function is called as an object goes, which tells nobody of
+    an error.
+    """
+    return _hearing(_text_of(file)) if is_protocol(file) else frozenset()
+
+
+@lru_cache(maxsize=1024)
+def _hearing(text: tuple[str, ...]) -> frozenset[str]:
+    found: set[str] = set()
+    for node in _nodes(text):
+        name = getattr(node, "attr", getattr(node, "id", ""))
+        if isinstance(node, (ast.Attribute, ast.Name)) and name in ("showwarning", "captureWarnings", "seterrcall"):
+            found.add("call")
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            of_call = (*node.args, *(each.value for each in node.keywords))
+            given = {each.value for each in of_call if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+            if called in ("finalize", "WeakMethod") or (called == "ref" and len(of_call) > 1):
+                found.add("weak")
+            if called in ("seterr", "errstate", "simplefilter", "filterwarnings"):
+                found |= {"raise" if each == "error" else each for each in given & {"raise", "call", "log", "error"}}
+    return frozenset(found)
 
 
 def imports_in(file: str) -> list[Any]:
@@ -470,14 +513,46 @@ def _value_of(node: Any, frame: Any) -> Any:
     return _value_of(node.func.value, frame) if got else None
 
 
+_ASKED_BY_PYTHON = frozenset(
+    f"__{name}__" for name in ("getitem", "next", "getattr", "getattribute", "del", "len", "length_hint")
+)
+"""Methods of which Python takes an error for an answer, or keeps it to itself."""
+
+
+def _is_quiet(frame: Any) -> bool:
+    """Say whether an error at the line of a frame may be caught there, or kept by Python; generators may be dropped."""
+    text, line = _text_of(frame.f_code.co_filename), frame.f_lineno
+    if frame.f_code.co_flags & inspect.CO_GENERATOR and any(a <= line <= b for a, b in _ends(text)):
+        return True
+    return frame.f_code.co_name in _ASKED_BY_PYTHON or _within_try(text, line)
+
+
+@lru_cache(maxsize=256)
+def _ends(text: tuple[str, ...]) -> list[tuple[int, int]]:
+    """List the lines of what is done ``finally``, from the first to the last."""
+    several = [node.finalbody for node in _nodes(text) if isinstance(node, (ast.Try, ast.TryStar)) and node.finalbody]
+    return [(body[0].lineno, body[-1].end_lineno or 0) for body in several]
+
+
 @lru_cache(maxsize=4096)
 def _within_try(text: tuple[str, ...], line: int) -> bool:
     """Say whether a line lies within what may catch an error; all do in a text that cannot be read."""
-    return not _nodes(text) or any(
-        isinstance(node, (ast.Try, ast.TryStar, ast.With, ast.AsyncWith))
-        and node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0)
-        for node in _nodes(text)
-    )
+    return not _nodes(text) or any(first <= line <= last for first, last in _catching(text))
+
+
+@lru_cache(maxsize=256)
+def _catching(text: tuple[str, ...]) -> list[tuple[int, int]]:
+    """List the lines of what may catch an error, from the first to the last."""
+    lines = []
+    for node in _nodes(text):
+        if isinstance(node, (ast.With, ast.AsyncWith)):  # of several parts the first may catch what makes the second
+            begin = node.items[1].context_expr if len(node.items) > 1 else node.body[0]
+            lines.append((begin.lineno, node.body[-1].end_lineno or 0))
+        elif isinstance(node, (ast.Try, ast.TryStar)):
+            at_end = (each for end in node.finalbody for each in ast.walk(end))
+            goes_on = any(isinstance(each, (ast.Return, ast.Break, ast.Continue)) for each in at_end)
+            lines.append((node.body[0].lineno, node.finalbody[0].lineno if goes_on else node.body[-1].end_lineno or 0))
+    return lines
 
 
 @lru_cache(maxsize=256)

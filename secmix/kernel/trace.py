@@ -47,6 +47,7 @@ from secmix.kernel.state import (
     Place,
     Trace,
     following,
+    hearing_in,
     identities_in,
     is_followed,
     is_protocol,
@@ -255,7 +256,7 @@ def follow(
     seed: int = 0,
     masks_seed: int | None = None,
     iterations: Sequence[int] = (),
-    flip: tuple[Place, int] | None = None,
+    flip: tuple[Place, int, int] | None = None,
     script: tuple[int, ...] = (),
     varying: frozenset[str] = frozenset(),
     looks: bool = True,
@@ -287,6 +288,8 @@ def follow(
         end.enter_context(uncollected())
         end.enter_context(with_method(ThreadPoolExecutor, "submit", _submit_in_turn))
         end.enter_context(_identities_noted(modules))
+        files = (getattr(sys.modules[name], "__file__", None) or "" for name in modules)
+        trace.hears = frozenset().union(*map(hearing_in, files))
         trace.outlets = outlets_of_now()  # as they are while what is written is watched
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
@@ -303,7 +306,7 @@ def follow(
                     _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel)
                 look(varying)
             except (LeftTrace, Exception) as error:
-                if isinstance(error, LeftTrace) or not (trace.answering and _is_raised(error)):
+                if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):
                     fit.error, fit.failed = _reason(error), not isinstance(error, LeftTrace)
                 else:
                     look(varying)

@@ -11,6 +11,7 @@ import builtins
 import decimal
 import fractions
 import functools
+import gc
 import hashlib
 import hmac
 import importlib.util
@@ -43,6 +44,7 @@ from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, p
 from secmix.kernel.coins import ERRORS, OF_NUMPY, OF_PYTHON, SYSTEM, WARNINGS, Public, clock, lifted, noted
 from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
 from secmix.kernel.functions import FOLLOWED, OF_SCIPY, fsum, full, of_all_arguments
+from secmix.kernel.kept import is_filled
 from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
 from secmix.kernel.numbers import Number, as_integer, cast, function, plain
 from secmix.kernel.older import PythonsDraws, RandomStateDraws
@@ -52,7 +54,7 @@ from secmix.kernel.streams import SecretBytes, from_bytes, number_drawn, system_
 _MOST_PARTS = 10_000
 _LOCK = threading.RLock()
 _is_numbas: Any = functools.cache(lambda kind: str(kind.__module__).startswith("numba."))
-_IMPORT = builtins.__import__
+_IMPORT, _IMPORT_MODULE = builtins.__import__, importlib.import_module
 _SYSTEM_BYTES = noted(os.urandom, SYSTEM)
 _OF_KERNEL = {name: noted(getattr(os, name), SYSTEM) for name in ("getrandom",) if hasattr(os, name)}  # that of Linux
 _MAKERS = {"zeros": 0, "empty": None, "ones": 1}
@@ -404,12 +406,13 @@ def _parts_of(protocol: Any) -> Iterator[Any]:
             continue
         known[id(part)] = part
         yield part
-        if isinstance(part, (list, tuple, set, frozenset)):
-            waiting += part
+        if isinstance(part, types.FunctionType):
+            cells = (cell.cell_contents for cell in part.__closure__ or () if is_filled(cell))
+            waiting += [*cells, *(part.__defaults__ or ()), *(part.__kwdefaults__ or {}).values()]
         elif isinstance(part, dict):
             waiting += part.values()
-        elif not isinstance(part, type):
-            waiting += getattr(part, "__dict__", {}).values()
+        elif not isinstance(part, type):  # whatever it holds them in: a list, attributes, slots, a queue, a partial
+            waiting += gc.get_referents(part)
 
 
 def _imported_by(module: types.ModuleType) -> set[str]:
@@ -476,6 +479,16 @@ def _import(modules: frozenset[str], by_id: dict[int, Any], name: str, space: An
     return by_id.get(id(imported), imported)
 
 
+def _import_by_name(modules: frozenset[str], by_id: dict[int, Any], name: str, package: str | None = None) -> Any:
+    """Stand for ``importlib.import_module``: code that no text names is not followed."""
+    imported = _IMPORT_MODULE(name, package)
+    if is_protocol(sys._getframe(1).f_code.co_filename) and tracing():
+        if _is_protocols(imported.__name__) and imported.__name__ not in modules:
+            now().leave("a module that is imported by its name (import it at the top),")
+        return by_id.get(id(imported), imported)
+    return imported
+
+
 def _of_public(init: Callable[..., None]) -> Callable[..., None]:
     """Have a sparse matrix made of public numbers alone."""
     return lambda self, of, *args, **kw: init(self, values(of, "a sparse matrix of secrets"), *args, **kw)
@@ -494,6 +507,7 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
             random: {"_urandom": draw},
             warnings: WARNINGS,
             builtins: {"__import__": get},
+            importlib: {"import_module": functools.partial(_import_by_name, frozenset(modules), by_id)},
         }
         for module, instead in names.items():
             stack.enter_context(_with_names(vars(module), **instead))

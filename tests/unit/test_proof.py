@@ -14,11 +14,11 @@ from example_protocols import Pairwise
 
 import secmix
 from secmix.adversaries import Eavesdropper
-from secmix.auditing.proof import forget
+from secmix.auditing.proof import _says_itself, forget
 from secmix.kernel import prove, proving
 from secmix.kernel.proving import other_calls
 from secmix.network import Network
-from secmix.protocols import PDMM
+from secmix.protocols import PDMM, SecureSum
 from secmix.protocols.sums import pdmm_rounds
 
 
@@ -105,3 +105,18 @@ def test_plain_calls_of_a_proof_run_with_the_collector_at_work(monkeypatch: pyte
     parts = {"protocol": {"name": "secure_sum"}, "adversary": {"name": "curious_server"}}
     secmix.audit({**scenario, **evidence, **parts}, workers=1)
     assert collecting == [True]
+
+
+class WithALine(Pairwise):
+    """Leaves out of what is written down how it sends."""
+
+    def __init__(self, bare: bool) -> None:
+        self.bare = bare
+
+    def __getstate__(self) -> dict[str, bool]:
+        return {}
+
+
+def test_protocols_that_write_down_less_than_they_hold_share_no_proof() -> None:
+    assert _says_itself(WithALine)
+    assert not any(map(_says_itself, (Pairwise, dict, np.ndarray, SecureSum)))

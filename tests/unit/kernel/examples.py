@@ -1191,3 +1191,10 @@ class ThreeCounts(RingSum):
 
     def result(self, means: Any, rows: Any) -> Any:
         return means[:, :, :1] + np.zeros(rows.shape)
+
+
+class SignedZero(RingSum):
+    """A zero has the sign of a number."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        channel.send(3, 0, SERVER, "zero", rows[:, 0] * 0.0, encrypted=True)

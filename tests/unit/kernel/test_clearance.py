@@ -107,6 +107,7 @@ OPEN = [
     (examples.Branch, "a branch on a secret at examples.py, line"),
     (examples.FallBack, "a branch on a secret at examples.py, line"),
     (examples.MissingValue, "made of draws that it does not have for itself alone: examples.py, line"),
+    (examples.SignedZero, "'zero' in round 3 is no linear function"),
     (examples.NotReduced, "no linear function"),
     (examples.IndexedByASecret, "an array at a secret place (write np.take(array, place, axis=0))"),
     (examples.IndexedByOneSecret, "an array at a secret place (write np.take(array, place, axis=0))"),
