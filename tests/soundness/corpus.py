@@ -25,6 +25,7 @@ from .honest.fresh import clock, kept, lots, memory, numbers, process, stops, ta
 from .honest.longer import corners, fits, schedule, seldom, shrunk, unsampled
 from .honest.masks import generator, mixed, structure, values
 from .honest.practice import (
+    afterwards,
     agreements,
     batches,
     beyond,
@@ -101,6 +102,7 @@ _HONEST = (
     ciphers,
     agreed,
     committed,
+    afterwards,
     agreements,
     remembered,
     resumed,

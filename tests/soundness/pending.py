@@ -50,4 +50,7 @@ PENDING: dict[str, str] = {
     "sessions of 63 bits and of 64": "holds",
     "sessions of 32 bits and of 33": "holds",
     "weights that decay by a billionth": "holds",
+    "diagnosed later by a thread": "holds",
+    "diagnosed later by a timer": "holds",
+    "divided by the smallest of floats": "holds",
 }

@@ -11,6 +11,7 @@ from secmix.adversaries import CuriousServer
 
 from ...case import Case, each
 from ...right.preparing import Prepared
+from .kinds import FAR, MANY, is_far
 
 FEW: dict[str, Any] = {"data": {"name": "breast_cancer", "features": 2, "rows_per_node": 2}}
 
@@ -58,6 +59,13 @@ class SignedByFloats(Signed):
         return np.float_power(-1.0, rows)
 
 
+class NoRoom(Prepared):
+    """Weighs numbers by how much room is left to the end of the scale, which is to be no nought."""
+
+    def prepared(self, s: Array) -> Array:
+        return np.asarray(s / np.maximum(FAR - np.abs(s), np.finfo(float).tiny))
+
+
 def is_no_number(heard: Any) -> float:
     return float(not np.isfinite(heard.one("masked", 0)).all())
 
@@ -77,4 +85,6 @@ CASES = [
          attack=each(is_no_number), secret=is_below, **BITS),
     Case("a negative number to the power of a secret, as floats", NAME, SignedByFloats, SERVED, "the same",
          attack=each(is_no_number), secret=is_below, **BITS),
+    Case("divided by the smallest of floats", NAME, NoRoom, SERVED, "what is divided by so little is infinite",
+         attack=each(is_no_number), secret=is_far, goal="bits", calls=60, deployed=MANY),
 ]  # fmt: skip
