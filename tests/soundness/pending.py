@@ -53,4 +53,12 @@ PENDING: dict[str, str] = {
     "diagnosed later by a thread": "holds",
     "diagnosed later by a timer": "holds",
     "divided by the smallest of floats": "holds",
+    "a plan that is over, by a rate": "holds",
+    "a plan that is over, by a rest": "holds",
+    "a plan that is over, by a shift": "holds",
+    "a plan that is over, by a power": "holds",
+    "a plan that is over, by a byte": "holds",
+    "a plan that is over, by bytes": "holds",
+    "counted down to a division": "holds",
+    "a byte that is full": "holds",
 }
