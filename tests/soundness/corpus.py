@@ -40,6 +40,7 @@ from .honest.practice import (
     resumed,
     rounds,
     swallowed,
+    uncompared,
 )
 from .honest.practice import preparing as prepared
 from .honest.seeds import agreed, aligned, ciphers, committed, encoded, known, reused, same, short, small
@@ -105,6 +106,7 @@ _HONEST = (
     committed,
     afterwards,
     overruns,
+    uncompared,
     agreements,
     remembered,
     resumed,

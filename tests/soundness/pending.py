@@ -61,4 +61,7 @@ PENDING: dict[str, str] = {
     "a plan that is over, by bytes": "holds",
     "counted down to a division": "holds",
     "a byte that is full": "holds",
+    "large batches bare but for noise": "holds",
+    "bare but for noise without a channel": "holds",
+    "a mask of the system's for all runs": "holds",
 }
