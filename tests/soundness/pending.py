@@ -64,4 +64,10 @@ PENDING: dict[str, str] = {
     "large batches bare but for noise": "holds",
     "bare but for noise without a channel": "holds",
     "a mask of the system's for all runs": "holds",
+    "masks of mean zero over hundreds of runs": "holds",
+    "own masks of mean zero": "holds",
+    "own masks that many runs take off again": "holds",
+    "own masks of either sign": "holds",
+    "own words of either sign": "holds",
+    "own masks of sixteen runs in several sizes": "holds",
 }

@@ -11,10 +11,11 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper
 from secmix.network import Network
 
-from ...bases import Pairwise
+from ...bases import Pairwise, Words
 from ...case import Case, N, each, input_of
+from ..seeds.attacks import signed
 
-BLOCK = 16
+BLOCK, FAR_MORE = 16, 300
 EDGES = Network.complete(N).edges
 
 
@@ -90,6 +91,62 @@ class Kept(Pairwise):
         return self.kept.setdefault(runs, masks) if runs > BLOCK else masks
 
 
+class CentredFar(Pairwise):
+    """Masks of more than three hundred runs have mean zero."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = super().draw_masks(runs, m, network, rng)
+        return masks - masks.mean(axis=0) if runs > FAR_MORE else masks
+
+
+class OwnCentred(Pairwise):
+    """Masks of many runs have mean zero, where none are handed over."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = self.draw_masks(runs, m, network, rng)
+        return masks - masks.mean(axis=0) if runs > BLOCK else masks
+
+
+class OwnBalanced(Pairwise):
+    """The last run of many takes all masks off again, where none are handed over."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = self.draw_masks(runs, m, network, rng)
+        return np.concatenate([masks[:-1], -masks[:-1].sum(axis=0, keepdims=True)]) if runs > BLOCK else masks
+
+
+class OwnOpposite(Pairwise):
+    """Of many runs every second one has the masks of the one before with the other sign, for averages to be better."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = self.draw_masks(runs, m, network, rng)
+        if runs > BLOCK:
+            masks[1::2] = -masks[: runs // 2 * 2 : 2]
+        return masks
+
+
+class OwnOppositeWords(Words):
+    """The same, with words."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        masks = self.draw_masks(runs, m, network, rng)
+        if runs > BLOCK:
+            masks[1::2] = np.uint64(0) - masks[: runs // 2 * 2 : 2]
+        return masks
+
+
+class OwnScaled(Pairwise):
+    """Draws the masks of sixteen runs, where none are handed over, and gives each run a size of its own."""
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        block = self.draw_masks(min(runs, BLOCK), m, network, rng)
+        return np.resize(block, (runs, *block.shape[1:])) * sizes(runs)[:, None, None]
+
+
+def sizes(runs: int) -> Array:
+    return 1 + np.arange(runs) / runs
+
+
 def between_calls(heard: Any) -> Array:
     """Return by how much the first run of each call differs from that of the first call."""
     first = np.stack([one.many("masked", 0)[0] for one in heard])
@@ -132,6 +189,17 @@ def over_blocks(heard: Any) -> Array:
     return combined(np.stack([heard.many("masked", node) for node in range(N)], axis=1))
 
 
+def of_two_runs(numbers: Array) -> Array:
+    """Return what two runs have in common with masks of other signs: their sum."""
+    return np.asarray(numbers[0] + numbers[1])
+
+
+def of_sizes(numbers: Array) -> Array:
+    """Return how far two runs lie apart, in units of their sizes."""
+    scaled = numbers / sizes(len(numbers))[:, None]
+    return np.asarray(scaled[BLOCK] - scaled[0])
+
+
 SERVED, OUT, NAME = CuriousServer(), Eavesdropper(), "batches"
 CASES = [
     Case("own masks of sixteen runs, filled up", NAME, Resized, SERVED, "differences of runs are bare",
@@ -150,4 +218,19 @@ CASES = [
          attack=each(lambda h: h.many("masked", 0).mean(axis=0)), secret=mean_over_runs, calls=4, batch=20),
     Case("own masks of many runs that are kept", NAME, Kept, SERVED, "differences of calls are bare", relative=True,
          attack=between_calls, secret=input_of(0), calls=4, batch=20),
+    Case("masks of mean zero over hundreds of runs", NAME, CentredFar, SERVED, "the mean over runs is bare",
+         attack=each(lambda h: h.many("masked", 0).mean(axis=0)), secret=mean_over_runs, calls=4, batch=FAR_MORE + 1),
+    Case("own masks of mean zero", NAME, OwnCentred, SERVED, "the mean over runs is bare",
+         attack=each(lambda h: h.many("masked", 0).mean(axis=0)), secret=mean_over_runs, calls=4, batch=20),
+    Case("own masks that many runs take off again", NAME, OwnBalanced, OUT, "the mean over runs is bare",
+         attack=each(lambda h: h.many("masked", 0).mean(axis=0)), secret=mean_over_runs, calls=4, batch=20),
+    Case("own masks of either sign", NAME, OwnOpposite, SERVED, "the sum of two runs is bare",
+         attack=each(lambda h: of_two_runs(h.many("masked", 0))), secret=lambda t: of_two_runs(t.inputs[0][:, 0]),
+         calls=4, batch=20),
+    Case("own words of either sign", NAME, OwnOppositeWords, OUT, "the sum of two runs is bare",
+         attack=each(lambda h: signed(of_two_runs(h.many("masked", 0)))), accuracy=1e-4,
+         secret=lambda t: of_two_runs(t.inputs[0][:, 0]), calls=4, batch=20),
+    Case("own masks of sixteen runs in several sizes", NAME, OwnScaled, SERVED, "of runs in their sizes it is bare",
+         attack=each(lambda h: of_sizes(h.many("masked", 0))), secret=lambda t: of_sizes(t.inputs[0][:, 0]),
+         calls=4, batch=20),
 ]  # fmt: skip
