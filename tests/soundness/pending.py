@@ -70,4 +70,6 @@ PENDING: dict[str, str] = {
     "own masks of either sign": "holds",
     "own words of either sign": "holds",
     "own masks of sixteen runs in several sizes": "holds",
+    "own masks of few bits, filled up": "holds",
+    "masks kept without a channel": "holds",
 }

@@ -143,6 +143,34 @@ class OwnScaled(Pairwise):
         return np.resize(block, (runs, *block.shape[1:])) * sizes(runs)[:, None, None]
 
 
+class OwnVotes(Words):
+    """Votes modulo sixteen, with masks of sixteen runs, filled up, where none are handed over."""
+
+    modulus = np.uint64(16)
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return np.asarray(rng.integers(0, 16, size=(runs, self.count(network), m), dtype=np.uint64))
+
+    def own_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        block = self.draw_masks(min(runs, BLOCK), m, network, rng)
+        return np.resize(block, (runs, *block.shape[1:]))
+
+    def encode(self, s: Array) -> Array:
+        return (s > 0).astype(np.uint64)
+
+    def chosen(self, channel: Any, hidden: Array, words: Array, s: Array) -> Array:
+        return hidden % self.modulus
+
+    def decode(self, total: Array) -> Array:
+        return np.asarray(total % self.modulus, dtype=float)
+
+
+def between_votes(heard: Any) -> Array:
+    """Return whether run 16 votes as run 0: the difference of both modulo sixteen, from -8 on."""
+    votes = heard.many("masked", 0).astype(int)
+    return np.asarray((votes[BLOCK] - votes[0] + 8) % 16 - 8)
+
+
 def sizes(runs: int) -> Array:
     return 1 + np.arange(runs) / runs
 
@@ -232,5 +260,8 @@ CASES = [
          secret=lambda t: of_two_runs(t.inputs[0][:, 0]), calls=4, batch=20),
     Case("own masks of sixteen runs in several sizes", NAME, OwnScaled, SERVED, "of runs in their sizes it is bare",
          attack=each(lambda h: of_sizes(h.many("masked", 0))), secret=lambda t: of_sizes(t.inputs[0][:, 0]),
+         calls=4, batch=20),
+    Case("own masks of few bits, filled up", NAME, OwnVotes, SERVED, "differences of votes are bare",
+         attack=each(between_votes), secret=lambda t: np.subtract(*(t.inputs[0][[BLOCK, 0], 0] > 0).astype(float)),
          calls=4, batch=20),
 ]  # fmt: skip

@@ -1,7 +1,8 @@
-"""Calls in use that differ from a single one on a channel, where draws of the system's make all calls differ."""
+"""Calls in use that differ from a single one on a channel, and that nobody compares with it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,27 @@ class DrawnOnce(Words):
         return super().body(channel, s, np.repeat(masks, runs // drawn, axis=1), network, rng)
 
 
+@dataclass(frozen=True)
+class KeptUnheard(Words):
+    """Draws masks once, where no channel is given, since nobody listens."""
+
+    kept: dict[Any, Array] = field(default_factory=dict)
+
+    def average(self, inputs: Any, network: Network, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        if channel is None and masks is None:
+            runs, _, m = np.shape(inputs)
+            masks = self.kept.setdefault((runs, m), self.draw_masks(runs, m, network, rng))
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
 def words_of(heard: Heard) -> Array:
     return signed(heard.one("masked", 0))
+
+
+def between_calls(heard: Any) -> Array:
+    """Return by how much what node 0 sends in each call differs from that of the first call."""
+    sent = [one.one("masked", 0).astype(np.uint64) for one in heard]
+    return np.stack([signed(words - sent[0]) for words in sent])
 
 
 def between_runs(heard: Heard) -> Array:
@@ -72,4 +92,6 @@ CASES = [
     Case("a mask of the system's for all runs", NAME, DrawnOnce, SERVED, "differences of runs are bare",
          attack=each(between_runs), secret=lambda t: t.inputs[0][1, 0] - t.inputs[0][0, 0], accuracy=1e-4,
          batch=MANY + 1, calls=4),
+    Case("masks kept without a channel", NAME, KeptUnheard, SERVED, "differences of calls are bare", relative=True,
+         attack=between_calls, secret=input_of(0), accuracy=1e-4, given=False, calls=4),
 ]  # fmt: skip
