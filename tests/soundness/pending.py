@@ -72,4 +72,6 @@ PENDING: dict[str, str] = {
     "own masks of sixteen runs in several sizes": "holds",
     "own masks of few bits, filled up": "holds",
     "masks kept without a channel": "holds",
+    "cents of prices in an array": "holds",
+    "cents of prices in a list": "holds",
 }
