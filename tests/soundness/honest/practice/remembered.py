@@ -23,7 +23,6 @@ from .plugged import Plugged, PluggedLots, Step
 LOG, LINES = logging.getLogger("uploads in lines"), logging.StreamHandler(io.StringIO())
 LOG.addHandler(LINES)
 LOG.setLevel(logging.INFO)
-LOG.propagate = False
 
 
 class Privately(Words):
