@@ -74,4 +74,5 @@ PENDING: dict[str, str] = {
     "masks kept without a channel": "holds",
     "cents of prices in an array": "holds",
     "cents of prices in a list": "holds",
+    "a number above votes": "holds",
 }

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries import CuriousServer
+from secmix.adversaries import CuriousServer, Eavesdropper
 from secmix.transcript import SERVER, Channel
 
-from ...bases import Words
+from ...bases import Base, Words
 from ...case import Case, each, input_of
 
 WORDS, PRIME = 2**32, 65521  # the prime of Adler's checksum
-UNIT = 2.0**8
+UNIT, HALF_WORD = 2.0**8, 2**16
 
 
 class Checked(Words):
@@ -53,6 +53,32 @@ class Twice(Checked):
         return masks.astype(np.uint64) * np.uint64(WORDS - 1) + masks
 
 
+class Packed(Base):
+    """Votes pass behind masks of sixteen bits. A trusted server publishes their sum, and a number of node 0 above it."""
+
+    def count(self, network: Any) -> int:
+        return int(network.n)
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return np.asarray(rng.integers(0, HALF_WORD, size=(runs, network.n, m)))
+
+    def body(self, channel: Channel, s: Array, r: Array, network: Any, rng: Any) -> Array:
+        nodes, to_all = np.arange(network.n), np.zeros(network.n, dtype=int)
+        votes, numbers = (s > 0).astype(np.int64), np.rint(s * UNIT).astype(np.int64)
+        channel.hold(-1, nodes, "mask", r)
+        channel.send(0, nodes, SERVER, "masked", (votes + r) % HALF_WORD)
+        known = channel.send(0, nodes, SERVER, "votes", votes, encrypted=True)
+        above = channel.send(0, nodes, SERVER, "numbers", numbers, encrypted=True)[0]
+        total = known.sum(axis=0)
+        channel.send(1, SERVER, nodes, "packed", (total + HALF_WORD * above)[None], content=to_all)
+        mean = total / network.n
+        return np.asarray(channel.send(9, SERVER, nodes, "average", mean[None], content=to_all)[0])
+
+
+def upper_half(heard: Any) -> Array:
+    return np.asarray(np.floor(heard.one("packed") / HALF_WORD) / UNIT)
+
+
 def of_checksum(heard: Any) -> Array:
     """Return the one small number of which a word less its mask's checksum is left."""
     hidden, check = (heard.one(kind, 0).astype(np.int64)[:, None] for kind in ("masked", "check"))
@@ -72,4 +98,6 @@ CASES = [
          attack=each(of_checksum), secret=input_of(0), accuracy=1e-2),
     Case("masks in the upper half of a word", NAME, Twice, SERVED, "the mask is read there",
          attack=each(of_copy), secret=input_of(0), accuracy=1e-2),
+    Case("a number above votes", NAME, Packed, Eavesdropper(), "it stands there bare",
+         attack=each(upper_half), secret=input_of(0), accuracy=1e-2),
 ]  # fmt: skip
