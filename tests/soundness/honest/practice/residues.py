@@ -54,7 +54,7 @@ class Twice(Checked):
 
 
 class Packed(Base):
-    """Votes pass behind masks of sixteen bits. A trusted server publishes their sum, and a number of node 0 above it."""
+    """Votes pass behind masks of sixteen bits. A trusted server publishes their sum, and node 0's number above it."""
 
     def count(self, network: Any) -> int:
         return int(network.n)
