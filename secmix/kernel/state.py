@@ -324,15 +324,16 @@ def hearing_in(file: str) -> frozenset[str]:
     Beside the words of :func:`numpy.seterr`, "weak" where a function is called as an object goes, which tells nobody of
     an error.
     """
-    return _hearing(_text_of(file)) if is_protocol(file) else frozenset()
+    is_own = is_protocol(file) and "site-packages" not in file  # a library's functions do as they say
+    return _hearing(_text_of(file)) if is_own else frozenset()
 
 
 @lru_cache(maxsize=1024)
 def _hearing(text: tuple[str, ...]) -> frozenset[str]:
     found: set[str] = set()
-    for node in _nodes(text):
+    for node, is_followed in _with_calls(ast.parse("".join(text)) if _nodes(text) else None):
         name = getattr(node, "attr", getattr(node, "id", ""))
-        if isinstance(node, (ast.Attribute, ast.Name)) and name in ("showwarning", "captureWarnings", "seterrcall"):
+        if name in ("showwarning", "captureWarnings", "seterrcall") and not is_followed:
             found.add("call")
         if isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -340,9 +341,20 @@ def _hearing(text: tuple[str, ...]) -> frozenset[str]:
             given = {each.value for each in of_call if isinstance(each, ast.Constant) and isinstance(each.value, str)}
             if called in ("finalize", "WeakMethod") or (called == "ref" and len(of_call) > 1):
                 found.add("weak")
-            if called in ("seterr", "errstate", "simplefilter", "filterwarnings"):
+            if called == "errstate" or (called in ("seterr", "simplefilter", "filterwarnings") and not is_followed):
                 found |= {"raise" if each == "error" else each for each in given & {"raise", "call", "log", "error"}}
     return frozenset(found)
+
+
+def _with_calls(node: Any, is_followed: bool = False) -> Iterator[tuple[Any, bool]]:
+    """Yield the nodes of a text, and whether they are in a function that a trace meets: not as an object is made."""
+    if node is not None:
+        yield node, is_followed
+        is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        makes = getattr(node, "name", "") in ("__init__", "__post_init__", "__new__")
+        inside = is_followed or (is_function and not makes)
+        for each in ast.iter_child_nodes(node):
+            yield from _with_calls(each, inside)
 
 
 def imports_in(file: str) -> list[Any]:

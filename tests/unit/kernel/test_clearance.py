@@ -100,8 +100,8 @@ LEAKING = [
 ]
 OPEN = [
     (examples.CaughtGuard, "whose error the protocol may catch, at examples.py, line"),
-    (examples.CaughtGuardWithASeed, "the call ends in IndexError"),
-    (examples.CaughtGuardWithAText, "is sent after a guard has found an error"),
+    (examples.CaughtGuardWithASeed, "whose error the protocol may catch, at examples.py, line"),
+    (examples.CaughtGuardWithAText, "whose error the protocol may catch, at examples.py, line"),
     (examples.MessageAfterGuard, "is sent after a guard has found an error"),
     (examples.MessageInARareError, "decides what is done after a guard has found an error"),
     (examples.Branch, "a branch on a secret at examples.py, line"),

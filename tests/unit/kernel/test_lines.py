@@ -92,6 +92,14 @@ of a pool in turn, and a nought that is added."""
 BY_HAND = 42
 """The cost of a softmax by hand, of whose sum one term is 1, and of labels that are looked up in an identity matrix."""
 
+SUMS = 75
+"""The cost of functions of several sums, each of which counts as these; of calls on few entries, which stand for others;
+and of comparing what nodes add as far as it is known. Quotients, E-steps and rotations of practice are proved by that."""
+
+QUIET = 180
+"""The cost of thirty-eight slips of an eighth set: errors that Python or a file keeps to itself, what an error leaves
+behind, counts on loggers, threads, classes and modules of others, parts in any container, and seeds of few words."""
+
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
 
@@ -131,7 +139,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 1990  # the most is secure aggregation, 1,987, of tables and of words
+    assert len(believed) <= 2085  # the most is secure aggregation, 2,082, of tables and of words
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     more = (
@@ -147,6 +155,8 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + HABITS
         + ONE_WAY
         + BY_HAND
+        + SUMS
+        + QUIET
     )
     assert lines <= 4808 + more + slips
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

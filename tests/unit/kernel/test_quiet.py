@@ -152,6 +152,10 @@ def test_an_error_that_ends_the_call_does_not() -> None:
         ("weakref.ref(a, f)", {"weak"}),
         ("weakref.ref(a)", set()),
         ("x = 1", set()),
+        ("def f():\n    np.seterr(all='call')\n    warnings.showwarning = print", set()),
+        ("def f():\n    with errstate(all='raise'):\n        pass", {"raise"}),
+        ("class A:\n    def __init__(self):\n        np.seterr(all='call')", {"call"}),
+        ("not a text", set()),
     ],
 )
 def test_how_a_text_hears_of_errors(text: str, hears: set[str]) -> None:
