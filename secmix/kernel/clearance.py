@@ -160,14 +160,14 @@ def _stand_ins(fits: Mapping[int, Fit]) -> set[Any]:
     most = max(entries.values(), default=0)
     in_full = [of for call, of in calls.items() if entries[call] == most]
 
-    def is_one(few: list[Message]) -> bool:
+    def stands_in(brief: list[Message]) -> bool:
         return any(
-            [m.frame[1:4] for m in few] == [m.frame[1:4] for m in of]
-            and all(m.rows.shape[2] <= other.rows.shape[2] for m, other in zip(few, of, strict=True))
+            [m.frame[1:4] for m in brief] == [m.frame[1:4] for m in of]
+            and all(m.rows.shape[2] <= other.rows.shape[2] for m, other in zip(brief, of, strict=True))
             for of in in_full
         )
 
-    return {call for call, of in calls.items() if entries[call] < most and is_one(of)}
+    return {call for call, of in calls.items() if entries[call] < most and stands_in(of)}
 
 
 def _sized_by_lot(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, Fit]) -> tuple[str, ...]:

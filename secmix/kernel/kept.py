@@ -302,10 +302,10 @@ def _added_to(value: Any) -> dict[str, Any]:
     if isinstance(value, types.ModuleType):  # of another's module what may count, or was added to it
         before = _AT_FIRST.get(value.__name__, vars(value).keys())
         return {
-            name: each
-            for name, each in vars(value).items()
-            if (type(each) in (int, float) and name not in _OF_WARNINGS)
-            or (name not in before and isinstance(each, _COUNTING))
+            name: member
+            for name, member in vars(value).items()
+            if (type(member) in (int, float) and name not in _OF_WARNINGS)
+            or (name not in before and isinstance(member, _COUNTING))
         }
     is_plumbing = isinstance(value, logging.Logger) or _name(kind).startswith(("logging.", "concurrent."))
     own = getattr(value, "__dict__", {}) if is_plumbing else {}

@@ -715,18 +715,18 @@ def traced_back(numbers: Iterable[Number]) -> tuple[list[Number], bool]:
 
     Whoever knows all of these knows the others.
     """
-    left, met, found, is_all = [*numbers][::-1], set[int](), list[Number](), True
+    left, met, leaves, is_all = [*numbers][::-1], set[int](), list[Number](), True
     while left:
-        one = left.pop()
-        if id(one) in met:
+        number = left.pop()
+        if id(number) in met:
             continue
-        met.add(id(one))
-        if one.is_followed:
-            found.append(one)
+        met.add(id(number))
+        if number.is_followed:
+            leaves.append(number)
         else:
-            left += one.made_of[::-1]
-            is_all = is_all and bool(one.made_of)
-    return found, is_all
+            left += number.made_of[::-1]
+            is_all = is_all and bool(number.made_of)
+    return leaves, is_all
 
 
 PLAIN = frozenset({int, float, Number})

@@ -330,20 +330,20 @@ def hearing_in(file: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _hearing(text: tuple[str, ...]) -> frozenset[str]:
-    found: set[str] = set()
+    ways: set[str] = set()
     for node, is_followed in _with_calls(ast.parse("".join(text)) if _nodes(text) else None):
         name = getattr(node, "attr", getattr(node, "id", ""))
         if name in ("showwarning", "captureWarnings", "seterrcall") and not is_followed:
-            found.add("call")
+            ways.add("call")
         if isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             of_call = (*node.args, *(each.value for each in node.keywords))
             given = {each.value for each in of_call if isinstance(each, ast.Constant) and isinstance(each.value, str)}
             if called in ("finalize", "WeakMethod") or (called == "ref" and len(of_call) > 1):
-                found.add("weak")
+                ways.add("weak")
             if called == "errstate" or (called in ("seterr", "simplefilter", "filterwarnings") and not is_followed):
-                found |= {"raise" if each == "error" else each for each in given & {"raise", "call", "log", "error"}}
-    return frozenset(found)
+                ways |= {"raise" if each == "error" else each for each in given & {"raise", "call", "log", "error"}}
+    return frozenset(ways)
 
 
 def _with_calls(node: Any, is_followed: bool = False) -> Iterator[tuple[Any, bool]]:

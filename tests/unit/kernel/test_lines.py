@@ -93,8 +93,8 @@ BY_HAND = 42
 """The cost of a softmax by hand, of whose sum one term is 1, and of labels that are looked up in an identity matrix."""
 
 SUMS = 75
-"""The cost of functions of several sums, each of which counts as these; of calls on few entries, which stand for others;
-and of comparing what nodes add as far as it is known. Quotients, E-steps and rotations of practice are proved by that."""
+"""The cost of functions of several sums, each of which counts as these; of calls on few entries, which stand for
+others; and of comparing what nodes add as far as it is known: quotients, E-steps and rotations are proved by that."""
 
 QUIET = 180
 """The cost of thirty-eight slips of an eighth set: errors that Python or a file keeps to itself, what an error leaves
