@@ -56,6 +56,16 @@ class DirectDecoding:
     error: float  # largest error of a number, in its standard deviations
     runs: int  # number of runs that were tested, in all of which it came out
 
+    def has_offset(self, truth: Array) -> bool:
+        """Say whether a number that is revealed is the input (runs, m) plus a constant."""
+        rows = np.column_stack([truth, np.ones(len(truth))])
+        for reading, column in self.readings:
+            values = reading.values[:, column]
+            offset = np.linalg.lstsq(rows, values, rcond=None)[0][-1]
+            if abs(offset) > 1e3 * reading.digits[column] + 1e-6 * float(np.abs(values).max()):
+                return True
+        return False
+
 
 def readings(calls: Sequence[InstanceCall], steps: Iterable[float]) -> Iterator[AffineReading]:
     """Read every message of all calls: as a number, as a signed word, and modulo ``steps``.

@@ -16,6 +16,7 @@ from secmix.auditing.counterexamples.affine import DirectDecoding, decode_direct
 from secmix.auditing.counterexamples.branches import Special, other_iterations, specials
 from secmix.auditing.counterexamples.finding import in_all_runs
 from secmix.auditing.counterexamples.instance import InstanceCall, ProtocolInstance, truth_of
+from secmix.auditing.counterexamples.masks.given import given_secrets
 from secmix.auditing.counterexamples.outside import OUTSIDE
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import proof_of, traced
@@ -148,8 +149,16 @@ class DirectReading:
         calls = [*train, *test]
         if not calls:
             return {}
-        read = readings(calls, self.steps)
-        return decode_directly(truth_of(calls), read, nodes, self.honest, len(truth_of(train)))
+        truth = truth_of(calls)
+        decoded = decode_directly(truth, readings(calls, self.steps), nodes, self.honest, len(truth_of(train)))
+        if not self._given:
+            return decoded
+        # A key that the object was given makes the same mask in each run: to an adversary it is no constant.
+        return {node: each for node, each in decoded.items() if not each.has_offset(truth[:, node])}
+
+    @cached_property
+    def _given(self) -> list[bytes]:
+        return given_secrets(getattr(self.case.setup, "protocol", None))
 
     def _findings(self, decoded: Mapping[int, DirectDecoding], begin: str = "") -> list[Finding]:
         return [

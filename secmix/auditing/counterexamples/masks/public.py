@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from secmix.auditing.counterexamples.masks.given import given_secrets, is_made_of
 from secmix.auditing.counterexamples.masks.relations import Relation, Row, centred
 from secmix.auditing.counterexamples.masks.replay import Replayed, replayed
 from secmix.kernel.trace import Fit
@@ -55,7 +56,7 @@ class PublicSeeds:
 
     def _kind(self, numbers: Sequence[tuple[int, ...]]) -> str:
         if len(set(numbers)) == 1:
-            return "public"
+            return "" if self._is_given(numbers[0]) else "public"
         if len({len(seed) for seed in numbers}) > 1:
             return ""
         columns = list(zip(*numbers, strict=True))
@@ -66,6 +67,11 @@ class PublicSeeds:
             for run, number in enumerate(column)
         )
         return "read" if read else ""
+
+    def _is_given(self, numbers: Sequence[int]) -> bool:
+        """Say whether a seed is one that the protocol's object was given, which no text of its code has."""
+        words = [abs(number).to_bytes(8 * max(-(-abs(number).bit_length() // 64), 1), "little") for number in numbers]
+        return is_made_of(b"".join(words), given_secrets(self.protocol))
 
     def _depends_on_seeds(self, row: Row) -> bool:
         zeros, others = self._of(row, "zeros")[:_FEW], self._of(row, "reseeded")

@@ -16,6 +16,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.auditing.counterexamples.affine import AffineReading, decode_directly
 from secmix.auditing.counterexamples.finding import in_all_runs
+from secmix.auditing.counterexamples.masks.given import given_secrets, is_made_of
 from secmix.auditing.counterexamples.masks.public import PublicSeeds
 from secmix.auditing.counterexamples.masks.relations import (
     Known,
@@ -64,6 +65,7 @@ class MaskRemoval:
     reasons: Sequence[str]
     tables: Tables
     public: PublicSeeds
+    given: Sequence[bytes]  # secrets of the protocol's object, which are constants of the trace
 
     @property
     def not_tried(self) -> list[str]:
@@ -95,7 +97,8 @@ class MaskRemoval:
         if not all(guess.is_tried for guess in guesses(known)):
             actual = Known.of(fit.trace, rows_sent(fit, [run.payloads for run in runs]), {}).values
         tables = Tables(known, actual)
-        return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, reasons, tables, public)
+        given = given_secrets(case.setup.protocol)
+        return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, reasons, tables, public, given)
 
     def findings(self, nodes: Sequence[int]) -> list[Finding]:
         """Compute the data of the nodes, by the simplest way first."""
@@ -110,8 +113,13 @@ class MaskRemoval:
         for relation in relations(self.fit.trace, self.rows, self.known, node):
             if relation.shared:
                 yield Claim(relation, self._used_twice(relation))
-            elif any(v in self.known.values for v in relation.rows[0].terms):
+            elif any(v in self.known.values for v in relation.rows[0].terms) and not self._is_of_given(relation):
                 yield Claim(relation, self._known_masks(relation))
+
+    def _is_of_given(self, relation: Relation) -> bool:
+        """Say whether a mask follows from a key that the adversary reads nowhere."""
+        opened = (self.known.opened[v] for v in relation.rows[0].terms if v in self.known.opened)
+        return any(is_made_of(_public_octets(stream), self.given) for stream in opened)
 
     def _by_public_seeds(self, node: int) -> Iterator[Claim]:
         single = [each for each in relations(self.fit.trace, self.rows, self.known, node) if not each.shared]
@@ -223,6 +231,14 @@ class MaskRemoval:
 
 def _pieces(stream: Any) -> set[int]:
     return {piece[1] if piece[0] == "draw" else piece[1][1] for piece in stream.pieces if _is_of_draw(piece)}
+
+
+def _public_octets(stream: Any) -> bytes:
+    """Return the constant bytes of a stream's key, one after the other."""
+    constants = (piece[1] for piece in stream.key[1:] if isinstance(piece, tuple) and piece[:1] == ("public",))
+    return b"".join(
+        each if isinstance(each, bytes) else bytes([each]) if 0 <= each < 256 else b"" for each in constants
+    )
 
 
 def _is_of_draw(piece: Any) -> bool:
