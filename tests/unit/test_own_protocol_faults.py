@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import secmix
+from secmix import Network
+from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.errors import SecmixError
+from secmix.estimators import leaked_subspace
 from secmix.protocols import Plain
 from secmix.transcript import Channel
 
@@ -69,3 +72,50 @@ def test_what_a_protocol_must_take_and_return_is_said(kind: type[Plain]) -> None
     with pytest.raises(SecmixError, match=FAULTS[kind]) as error:
         secmix.audit(scenario, protocols={"own": kind()})
     assert "linear.py" not in str(error.value)
+
+
+class WordsOfPairs:
+    """Words of 64 bits, that each pair masks; they wrap around."""
+
+    modulus: float | None = 2.0**64
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.integers(0, 2**64, size=(runs, len(network.edges), m), dtype=np.uint64)
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        rows = np.asarray(inputs, dtype=float).transpose(1, 0, 2)
+        channel = Channel() if channel is None else channel
+        drawn = self.draw_masks(rows.shape[1], rows.shape[2], network, rng) if masks is None else masks
+        own, (first, second) = drawn.transpose(1, 0, 2).astype(np.uint64), network.edges.T
+        agreed = channel.send(-1, first, second, "mask", own, encrypted=True)
+        words = np.rint(rows).astype(np.int64).astype(np.uint64)
+        np.add.at(words, first, own)
+        np.subtract.at(words, second, agreed)
+        total = channel.send(0, np.arange(network.n), -1, "masked", words).sum(axis=0, dtype=np.uint64).view(np.int64)
+        mean = np.repeat(total[:, None] / network.n, network.n, axis=1)
+        return mean, channel.transcript
+
+
+class Undeclared(WordsOfPairs):
+    modulus = None
+
+
+class OfSeeds(Plain):
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.integers(0, 2**64, size=(runs, 4, 2 + m), dtype=np.uint64)
+
+
+def test_words_that_wrap_around_are_read_as_such() -> None:
+    """A mask that is taken away is the largest word in the probe: as a float it would be zero modulo 2**64."""
+    for network in (Network.complete(4), Network.from_edges(4, [(0, 1), (0, 2), (0, 3)])):
+        assert leaked_subspace(WordsOfPairs(), network, CuriousServer()).describe() == ["x0 + x1 + x2 + x3"]
+    known = leaked_subspace(WordsOfPairs(), Network.complete(4), HonestButCurious([0, 1])).describe()
+    assert known == ["x0", "x1", "x2 + x3"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "said"), [(Undeclared, "has no modulus: set modulus = 2"), (OfSeeds, "the protocol draws seeds")]
+)
+def test_what_is_no_linear_function_of_masks_is_refused(protocol: Any, said: str) -> None:
+    with pytest.raises(SecmixError, match=said):
+        leaked_subspace(protocol(), Network.complete(4), CuriousServer())

@@ -225,13 +225,25 @@ def without_rounding(linear: LinearView, values: Array, inputs: Array, masks: Ar
 def probe(
     protocol: SumProtocol, network: Network, adversary: Adversary, rng: np.random.Generator, *, rounds: int = 1
 ) -> LinearView:
-    """Read off A and M of ``rounds`` averagings of ``protocol`` before ``adversary``, from a run on units alone."""
+    """Read off A and M of ``rounds`` averagings of ``protocol`` before ``adversary``, from a run on units alone.
+
+    Raises SecmixError where messages are no linear functions of masks: of seeds, or of words without a ``modulus``.
+    """
     channel = Channel()
     probed = Probed(protocol)
     reused = protocol.draw_masks(1, 1, network, rng) if probed.reuses_masks else None
     for t in range(rounds):
         channel.iteration = t
         probed.average(np.zeros((1, network.n, 1)), network, rng.spawn(1)[0], masks=reused, channel=channel)
+    if probed.draws_seeds:
+        raise SecmixError(
+            "the protocol draws seeds, of which messages are no linear functions; secmix.audit proves such protocols"
+        )
+    if probed.modulus is None and any(block.payload.dtype.kind == "u" for block in channel.transcript):
+        raise SecmixError(
+            "messages are unsigned words, which wrap around, and the protocol has no modulus: set modulus = 2**64, or "
+            "what their bits are"
+        )
     view = adversary.observe(channel.transcript, network)
     masks = probed.recorded[0][1].shape[1]
     return read_off(
@@ -261,7 +273,7 @@ def read_off(
     n, parts, constants = network.n, [], []
     for t in iterations:
         rows = [row[runs:].ravel()[: n + masks + 1] for row in view.at(t).rows]
-        table = np.stack(rows).astype(float, copy=False) if rows else np.empty((0, n + masks + 1))
+        table = _numbers(rows, modulus) if rows else np.empty((0, n + masks + 1))
         constants.append(table[:, -1])
         with np.errstate(invalid="ignore"):  # of infinite numbers nothing is read off
             parts.append(residue(table[:, :-1] - table[:, -1:], modulus))
@@ -273,6 +285,13 @@ def read_off(
     factors = factor if factor is None or shared else _block_diagonal([factor for _ in parts])
     A = _block_diagonal([part[:, :n] for part in parts])
     return LinearView(A, all_masks, n, modulus, c, factor=factors).of_sums()
+
+
+def _numbers(rows: Sequence[NDArray[Any]], modulus: float | None) -> Array:
+    """Stack rows as floats; of words that wrap around -1 is the largest, which as a float would be their modulus."""
+    is_word = [row.dtype.kind == "u" and modulus == 2.0 ** (8 * row.dtype.itemsize) for row in rows]
+    signed = [row.view(f"i{row.dtype.itemsize}") if word else row for row, word in zip(rows, is_word, strict=True)]
+    return np.stack([row.astype(float, copy=False) for row in signed])
 
 
 def misfit(
