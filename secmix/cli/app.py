@@ -77,7 +77,7 @@ def audit(
     colluders: Annotated[
         str | None, typer.Option(help="In place of the scenario's adversary: node numbers, 'server' or 'nobody'")
     ] = None,
-    memory_limit: Annotated[int | None, typer.Option(min=32, help="MiB that each combination may take")] = None,
+    memory_limit: Annotated[int | None, typer.Option(min=16, help="MiB that each combination may take")] = None,
     time_limit: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which what runs is ended")] = None,
     show_private: Annotated[bool, typer.Option("--show-private", help="Draw recovered rows of private data")] = False,
     accepted: Annotated[Path | None, typer.Option(help="TOML file of findings that are accepted for a time")] = None,

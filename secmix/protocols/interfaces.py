@@ -276,7 +276,7 @@ def averaged(
     except ValueError:  # of code that tells no signature
         pass
     result = protocol.average(inputs, network, rng, **given)
-    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Transcript):
+    if not isinstance(result, tuple) or len(result) != 2:
         what = "nothing" if result is None else f"a value of type {type(result).__name__}"
         raise SecmixError(
             f"average() returned {what}; return two: the averages (runs, nodes, entries), and channel.transcript"
@@ -287,6 +287,10 @@ def averaged(
         raise SecmixError(
             f"average() returned averages of shape {shape}, expected {expected}: return the average that each node "
             "ends with, (runs, nodes, entries)"
+        )
+    if not isinstance(transcript, Transcript):
+        raise SecmixError(
+            f"average() returned a {type(transcript).__name__} beside averages; return channel.transcript"
         )
     return averages, transcript
 

@@ -67,7 +67,7 @@ class Scenario(Strict):
     seed: Annotated[int, Field(ge=0)] = 0
     runs: Annotated[int, Field(ge=FEWEST_RUNS, le=10_000_000)] = Field(2000, description="Monte Carlo runs")
     # With less, libraries that are loaded late end in errors of their own, or a fault of the processor.
-    memory_limit: Annotated[int, Field(ge=32)] = Field(
+    memory_limit: Annotated[int, Field(ge=16)] = Field(
         4096, description="MiB that the audit of a combination may take in its process, beyond the program itself"
     )
     data: DataSpec = DataSpec()

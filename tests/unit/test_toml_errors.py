@@ -25,7 +25,7 @@ NETWORK = '[network]\nkind = "cycle"\nnodes = 4\n'
         (f"{NETWORK}[measure]\nevidence = []\n", "line 5: 'measure.evidence': expected a list with at least one entry"),
         (
             f"memory_limit = 1\n{NETWORK}",
-            "line 1: 'memory_limit': input should be greater than or equal to 32; given 1",
+            "line 1: 'memory_limit': input should be greater than or equal to 16; given 1",
         ),
     ],
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-STYLE: dict[str, str] = {"violated": "bold red", "inconclusive": "bold yellow", "no worse": "cyan", "holds": "cyan"}
+STYLE: dict[str, str] = {"violated": "bold red", "inconclusive": "bold yellow", "no worse": "yellow", "holds": "cyan"}
 STYLE["not asked"] = "dim"
 SIGN: dict[str, str] = {"violated": "✗", "inconclusive": "?", "no worse": "=", "holds": "●", "not asked": "–"}
 _ASCII = {"violated": "x", "inconclusive": "?", "no worse": "=", "holds": "o", "not asked": "-"}
