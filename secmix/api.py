@@ -117,6 +117,11 @@ def audit(
     """
     leave_unguarded_worker()
     deadline = math.inf if time_limit is None else time.time() + positive(time_limit, "time_limit")
+    for parts, kind in ((protocols, "protocols"), (adversaries, "adversaries")):
+        if not isinstance(parts, (Mapping, type(None))):
+            raise SecmixError(
+                f"{kind} are given by label, as {kind}={{'mine': Mine()}}; given a {type(parts).__name__}"
+            )
     scenario, name, text = resolve(scenario_or_path)
     home = home_of(name, text)
     own = (("protocol", protocols), ("adversary", adversaries))

@@ -39,6 +39,10 @@ def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario,
         return given, AS_IT_WAS_RUN, None
     if isinstance(given, Mapping):
         return from_dict(given), AS_IT_WAS_RUN, None
+    if not isinstance(given, (str, Path)):
+        raise ScenarioError(
+            f"a scenario is a path, the name of a catalogue entry, a dict or a Scenario; given a {type(given).__name__}"
+        )
     path = Path(given)
     if path.exists() or path.suffix == ".toml":
         text = read_text(path)

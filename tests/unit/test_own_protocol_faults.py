@@ -119,3 +119,12 @@ def test_words_that_wrap_around_are_read_as_such() -> None:
 def test_what_is_no_linear_function_of_masks_is_refused(protocol: Any, said: str) -> None:
     with pytest.raises(SecmixError, match=said):
         leaked_subspace(protocol(), Network.complete(4), CuriousServer())
+
+
+def test_what_is_to_be_audited_is_said() -> None:
+    with pytest.raises(
+        SecmixError, match=r"protocols are given by label, as protocols=\{'mine': Mine\(\)\}; given a list"
+    ):
+        secmix.audit({"network": {"kind": "complete", "nodes": 4}}, protocols=[Plain()])  # type: ignore[arg-type]
+    with pytest.raises(SecmixError, match=r"a scenario is a path, the name of a catalogue entry, .*; given a int"):
+        secmix.audit(5)  # type: ignore[arg-type]
