@@ -9,7 +9,7 @@ _ONE = re.compile(r"\b([Nn]ode) (\d+)\b(?!\.\d)")
 _SEVERAL = re.compile(r"\b[Nn]odes (\d+(?:(?:, | and | to )\d+)*)\b(?!\.\d)")
 _RANGE = re.compile(r"\b(\d+) to (\d+)\b")
 _LISTED = re.compile(r"(?<=[\[{])\d+(?:, ?\d+)*(?=[\]}])")
-_LINE = re.compile(r"\bfrom (\d+|the server) to (\d+|the server)\b")
+_LINE = re.compile(r"\bfrom (\d+|the server) to ((?:\d+|the server)(?:(?:, | and )(?:\d+|the server))*)(?![\w–])")
 _LINES = re.compile(r"\blines? ((?:\d+|server)–(?:\d+|server)(?:(?:, | and )(?:\d+|server)–(?:\d+|server))*)")
 _ORDER = re.compile(r"(?<=together: )\d+(?:, \d+)+")
 _NUMBER = re.compile(r"\d+")
@@ -41,6 +41,8 @@ def named(text: str, names: Sequence[str]) -> str:
 
     >>> named("Node 1 leaks; of nodes 0, 1 and 2 the sum over {0, 1} is known", ["Bern", "St. Gallen", "Chur"])
     'St. Gallen leaks; of Bern, St. Gallen and Chur the sum over {Bern, St. Gallen} is known'
+    >>> named("y from 0 to 1 and 2, round 1", ["Bern", "St. Gallen", "Chur"])
+    'y from Bern to St. Gallen and Chur, round 1'
     """
     if not names:
         return text
@@ -49,8 +51,9 @@ def named(text: str, names: Sequence[str]) -> str:
         return label(int(match.group()), names)
 
     def of_line(match: re.Match[str]) -> str:
-        ends = (label(int(end), names) if end.isdigit() else end for end in match.groups())
-        return "from {} to {}".format(*ends)
+        if not _all_known(match[0], names):
+            return match[0]
+        return _NUMBER.sub(of_number, match[0])
 
     def of_several(match: re.Match[str]) -> str:
         kind = "nodes " if any(name.isdigit() for name in names) else ""

@@ -43,7 +43,9 @@ def counted(
     cells = [_marked(cell, baseline, in_force, ended) for cell in report.cells]
     for entry in accepted:
         if not any(_names(entry, cell) for cell in cells):
-            _log.warning("%s", brief(f"an accepted finding is of no combination of this audit: {_who(entry)}"))
+            there = "; ".join(f"'{cell.protocol}' against '{cell.adversary}'" for cell in cells)
+            unknown = f"an accepted finding is of no combination of this audit: {_who(entry)}; there are {there}"
+            _log.warning("%s", brief(unknown))
     faults = [fault for cell in cells for fault in decide.faults(cell)]
     verdicts = [fault.verdict for fault in faults if fault.counts]
     accepting = [fault.verdict for fault in faults if fault.accepted is not None]

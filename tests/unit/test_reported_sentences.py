@@ -16,8 +16,9 @@ from secmix.auditing.assemble import _sentence
 from secmix.auditing.baseline import counted
 from secmix.auditing.counterexamples.decode import Decoded
 from secmix.auditing.counterexamples.evidence import _finding
+from secmix.auditing.exposure.exposures import exposures
 from secmix.auditing.setup import build_setup
-from secmix.errors import ScenarioError
+from secmix.errors import ScenarioError, SecmixError
 from secmix.estimators.estimate import Estimate
 from secmix.protocols import SecureSum
 from secmix.reporting import compare, direction
@@ -120,3 +121,18 @@ def test_a_result_that_is_no_average_is_said_first() -> None:
     assert off.output_error > 10 > right.output_error
     assert "What shifted computes is no average: the fitted means are off by" in report.sentence
     assert "no average" not in secmix.audit(scenario()).sentence
+
+
+def test_costs_are_given_by_the_names_of_nodes() -> None:
+    named = scenario(network={"kind": "cycle", "nodes": 4, "names": ["Aarau", "Bern", "Chur", "Davos"]})
+    by_name, by_number = (exposures(named, costs=costs)[0].exposure for costs in ({"Aarau": 3.0}, {0: 3.0}))
+    assert by_name.to_dict() == by_number.to_dict()
+    with pytest.raises(SecmixError, match="costs: unknown node 'Zug'"):
+        exposures(named, costs={"Zug": 3.0})
+
+
+def test_an_acceptance_of_nothing_names_what_there_is(caplog: pytest.LogCaptureFixture) -> None:
+    entry = AcceptedSpec(protocol="sum", adversary="ear", standing="revealed", reason="old", until=date(2099, 1, 1))
+    counted(secmix.audit(scenario()), None, [entry], date(2026, 1, 1))
+    assert "'sum' against 'ear'" in caplog.text
+    assert "there are 'open' against 'ear'" in caplog.text

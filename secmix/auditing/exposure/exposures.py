@@ -91,7 +91,8 @@ def exposure(
     with code_allowed(allow_code):
         parts = build_setup(only, None if protocol is None else {("protocol", only.protocol.name): protocol})
         whose = _owners(owners, parts.network.n)
-        whom: dict[str, Any] = {"colluders": colluders, "taps": taps, "owners": whose, "costs": costs}
+        by_number = _by_number(costs, parts.names, whose)
+        whom: dict[str, Any] = {"colluders": colluders, "taps": taps, "owners": whose, "costs": by_number}
         return _searched(only, parts, level, **whom, recover=recover, progress=progress)
 
 
@@ -145,7 +146,8 @@ def exposures(
             need = min_colluders or only.policy.min_colluders
             parts = build_setup(only)
             whose = _owners(owners if owners is not None else only.network.owners, parts.network.n)
-            whom: dict[str, Any] = {"owners": whose, "costs": costs, "progress": progress}
+            by_number = _by_number(costs, parts.names, whose)
+            whom: dict[str, Any] = {"owners": whose, "costs": by_number, "progress": progress}
             limit = max(colluders, need or 0)
             exposure = _searched(only, parts, level, colluders=limit, taps=taps, recover=recover, **whom)
             verdict, why = _judged(exposure, need, costs=costs is not None)
@@ -184,6 +186,14 @@ def _judged(exposure: Exposure, need: int | None, *, costs: bool) -> tuple[Verdi
     if exposure.inconclusive:
         return "inconclusive", f"Open for {node_names.nodes_listed(exposure.inconclusive)}."
     return None, "Every answer is proven; the policy asks for no number of colluders (min_colluders)."
+
+
+def _by_number(costs: Costs | None, names: Sequence[str], owners: Sequence[Any] | None) -> Costs | None:
+    """Return costs of nodes by their numbers, where the scenario names them; a name that is an owner's stays."""
+    if costs is None:
+        return None
+    numbers = {name: node for node, name in enumerate(names) if name not in map(str, owners or ())}
+    return {numbers.get(agent, agent) if isinstance(agent, str) else agent: cost for agent, cost in costs.items()}
 
 
 def parsed_costs(text: str) -> dict[Agent, float]:
