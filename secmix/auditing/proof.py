@@ -211,6 +211,11 @@ def unproved(case: CellContext, node: int) -> list[str]:
     assert isinstance(case.observation, SumObservation)
     read = max(float(np.max(reading.subspace.explained(node))) for _, reading in case.observation.all_readings)
     share = outcome.exact.get(node, 0.0)
+    if share > read + _MARGIN and outcome.encoders and not outcome.symmetric:
+        where = "; ".join(map(str, outcome.encoders[:2]))
+        return [
+            f"nodes encode or weigh what they hold in different ways: of such a sum no theorem says enough ({where})"
+        ]
     if share > read + _MARGIN:
         return [f"the proof finds {share:.0%} of what it sends known, the audited runs {read:.0%}"]
     behind = outcome.behind_masks.get(node, 0.0)

@@ -120,3 +120,24 @@ class WithALine(Pairwise):
 def test_protocols_that_write_down_less_than_they_hold_share_no_proof() -> None:
     assert _says_itself(WithALine)
     assert not any(map(_says_itself, (Pairwise, dict, np.ndarray, SecureSum)))
+
+
+class Weighed(Pairwise):
+    """Clips what nodes hold, and weighs it node by node."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, **given: Any) -> Any:
+        weights = np.linspace(1.0, 2.0, network.n)[:, None]
+        return super().average(np.clip(np.asarray(inputs), -3, 3) * weights, network, rng, **given)
+
+
+def test_nodes_that_are_weighed_otherwise_are_said_to_be() -> None:
+    scenario = {
+        "network": {"kind": "complete", "nodes": 5},
+        "runs": 100,
+        "data": {"name": "wine", "features": 2},
+        "measure": {"evidence": ["structure"]},
+    }
+    report = secmix.audit(scenario, protocols={"weighed": Weighed()}, adversaries={"ear": Eavesdropper()})
+    (why,) = {node.why for node in report.cells[0].nodes}
+    assert "nodes encode or weigh what they hold in different ways" in why
+    assert "np.clip" in why
