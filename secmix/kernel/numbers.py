@@ -425,7 +425,7 @@ def function(
     return known[key]
 
 
-_TINY, _SMALL = 5e-324, 1e-100  # of the latter a quotient by it is finite, too
+_TINY, _SMALL = 5e-324, 1e-300  # by the latter much is left of a quotient that is finite
 _NEEDS = {
     **{"sqrt": (0, 0.0), "log1p": (0, 2.0**-53 - 1), "divide": (1, _SMALL), "other truediv": (0, _SMALL)},
     **{"log": (0, _TINY), "log2": (0, _TINY), "log10": (0, _TINY), "reciprocal": (0, _SMALL)},

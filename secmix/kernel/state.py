@@ -339,7 +339,7 @@ def _hearing(text: tuple[str, ...]) -> frozenset[str]:
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             of_call = (*node.args, *(each.value for each in node.keywords))
             given = {each.value for each in of_call if isinstance(each, ast.Constant) and isinstance(each.value, str)}
-            if called in ("finalize", "WeakMethod") or (called == "ref" and len(of_call) > 1):
+            if called == "WeakMethod" or (called in ("finalize", "ref") and len(of_call) > 1):  # a cipher's takes none
                 ways.add("weak")
             if called == "errstate" or (called in ("seterr", "simplefilter", "filterwarnings") and not is_followed):
                 ways |= {"raise" if each == "error" else each for each in given & {"raise", "call", "log", "error"}}

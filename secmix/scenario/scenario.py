@@ -17,6 +17,7 @@ from secmix.errors import ScenarioError, brief, expected, nearest, shown
 from secmix.scenario.claim_spec import ClaimSpec
 from secmix.scenario.tables import (
     AcceptedSpec,
+    Count,
     DataSpec,
     MeasureSpec,
     ModelSpec,
@@ -66,8 +67,7 @@ class Scenario(Strict):
     description: str = ""
     seed: Annotated[int, Field(ge=0)] = 0
     runs: Annotated[int, Field(ge=FEWEST_RUNS, le=10_000_000)] = Field(2000, description="Monte Carlo runs")
-    # With less, libraries that are loaded late end in errors of their own, or a fault of the processor.
-    memory_limit: Annotated[int, Field(ge=16)] = Field(
+    memory_limit: Count = Field(
         4096, description="MiB that the audit of a combination may take in its process, beyond the program itself"
     )
     data: DataSpec = DataSpec()

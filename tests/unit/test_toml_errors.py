@@ -24,8 +24,8 @@ NETWORK = '[network]\nkind = "cycle"\nnodes = 4\n'
         (f"title = 5\n{NETWORK}", "line 1: 'title': expected a text, in quotes: \"...\"; given 5"),
         (f"{NETWORK}[measure]\nevidence = []\n", "line 5: 'measure.evidence': expected a list with at least one entry"),
         (
-            f"memory_limit = 1\n{NETWORK}",
-            "line 1: 'memory_limit': input should be greater than or equal to 16; given 1",
+            f"memory_limit = 0\n{NETWORK}",
+            "line 1: 'memory_limit': input should be greater than or equal to 1; given 0",
         ),
     ],
 )
