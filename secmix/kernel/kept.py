@@ -50,6 +50,7 @@ _PLUMBING = ("manager", "parent", "stream", "_cache", "lock")  # of loggers: wha
 _AT_FIRST = {name: frozenset(vars(sys.modules[name])) for name in sys.stdlib_module_names & sys.modules.keys()}
 """The names of Python's modules before any protocol is followed."""
 _OF_LOGGERS = frozenset(vars(logging.Logger("one")))  # what each has
+_OF_THREADS = frozenset(vars(threading.Thread()))
 _RECORD = ("blocks", "_written")  # of a transcript
 _OF_WARNINGS = ("_filters_version",)  # which counts how often these were changed
 _PYTHONS = frozenset({*dir(types.ModuleType), *dir(type), *dir(object)})
@@ -108,7 +109,8 @@ def _at_hand(transcript: Any) -> list[Mapping[str, Any]]:
     Its numbers are compared as they are, and none is let be any.
     """
     loggers = {name: x for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
-    spaces = [vars(each) for each in (threading.current_thread(), Channel, Transcript, Network)]
+    of_thread = {name: x for name, x in vars(threading.current_thread()).items() if name not in _OF_THREADS}
+    spaces = [of_thread, *(vars(each) for each in (Channel, Transcript, Network))]
     spaces.append({name: each for name, each in vars(logging.root).items() if name not in _OF_LOGGERS})
     spaces.append({name: each for name, each in getattr(transcript, "__dict__", {}).items() if name not in _RECORD})
     added = [{n: x for n, x in each.items() if isinstance(x, _COUNTING) and n[:2] != "__"} for each in spaces]
