@@ -99,7 +99,10 @@ def prove(
     fits = [*alone, *others]
     texts: list[Place] = []
     guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in _guards(each)}
-    times = {guard: max(_guards(each).get(guard, 1) for each in (fit, *others)) for guard in guards}
+    in_call = {  # how often each is met in a call
+        guard: max(_guards(fit).get(guard, 1) // (1 if iterations and guard in fit.trace.guards else len(inputs)), 1)
+        for guard in guards
+    }
 
     def reasons() -> Iterator[str]:
         yield from (each.error for each in alone)
@@ -109,7 +112,7 @@ def prove(
         yield from (
             _not_a_guard(run, fit, (brief[:calls], inputs), (*guard, time), script, texts)
             for guard, script in guards.items()
-            for time in sorted({1, times[guard]})  # what is left behind may hang on how far a loop has come
+            for time in sorted({1, in_call[guard]})  # what is left behind may hang on how far a loop has come
         )
         yield from (shared_coins(each) or not_explained(each) for each in fits)
         if in_other_calls:
