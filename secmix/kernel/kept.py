@@ -21,6 +21,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -167,8 +168,8 @@ class _Walk:
             return value.__name__, None if unbound else self.digest(bound, path)
         if isinstance(value, (np.ufunc, type(np.sum))):  # one of Python's function does not say what that keeps
             return object() if is_of_python(value) else value.__name__
-        if isinstance(value, weakref.ref):
-            return self.digest(value(), path)
+        if isinstance(value, (weakref.ref, ContextVar)):
+            return self.digest(value() if isinstance(value, weakref.ref) else value.get(None), path)
         if isinstance(value, type(_name)):
             return value.cache_info().misses, [self.digest(each, path) for each in gc.get_referents(value)]
         return self._content(value, path) if type(value) in _CONTAINERS else self._object(value, path)
