@@ -6,7 +6,7 @@ import difflib
 import re
 import reprlib
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,15 @@ def expected(fault: Mapping[str, Any]) -> str:
         return f"expected {_EXPECTED[fault['type']]}"
     reason = str(fault["msg"]).removeprefix("Value error, ")
     return reason[:1].lower() + reason[1:]
+
+
+def first_fault(faults: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return which of the faults that Pydantic lists is told: a key of another name is why one is missing.
+
+    >>> first_fault([{"type": "missing"}, {"type": "extra_forbidden"}])["type"]
+    'extra_forbidden'
+    """
+    return next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
 
 
 def one_line(text: str) -> str:

@@ -16,7 +16,17 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from secmix._base.toml_text import KeyPath, locations, nearest_line, read_text, read_toml
-from secmix.errors import DataError, NetworkError, ScenarioError, SecmixError, brief, expected, nearest, shown
+from secmix.errors import (
+    DataError,
+    NetworkError,
+    ScenarioError,
+    SecmixError,
+    brief,
+    expected,
+    first_fault,
+    nearest,
+    shown,
+)
 from secmix.scenario.catalogue import find
 from secmix.scenario.scenario import Scenario, from_dict, parse
 from secmix.scenario.tables import AcceptedInRecordingSpec, AcceptedSpec, PartSpec, PolicySpec, Strict
@@ -99,9 +109,7 @@ def _faults_named(what: str, table: str, kind: type[Strict]) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        # A key of another name is why one is missing.
-        unknown = (each for each in error.errors() if each["type"] == "extra_forbidden")
-        first = next(unknown, error.errors()[0])
+        first = first_fault(error.errors())
         key = ".".join(str(step) for step in first["loc"]) or table
         if first["type"] == "extra_forbidden":
             raise ScenarioError(f"{what}: unknown key {shown(key)}; {nearest(key, kind.model_fields)}") from None

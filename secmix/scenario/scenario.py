@@ -13,7 +13,7 @@ import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from secmix._base.toml_text import check_size, line_of, read_text, read_toml
-from secmix.errors import ScenarioError, brief, expected, nearest, shown
+from secmix.errors import ScenarioError, brief, expected, first_fault, nearest, shown
 from secmix.scenario.claim_spec import ClaimSpec
 from secmix.scenario.tables import (
     AcceptedSpec,
@@ -159,9 +159,7 @@ def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: st
     try:
         scenario = Scenario.model_validate(content)
     except ValidationError as error:
-        # A table or key of another name is why one is missing.
-        unknown = (each for each in error.errors() if each["type"] == "extra_forbidden")
-        raise ScenarioError(_explain(next(unknown, error.errors()[0]), source, text)) from None
+        raise ScenarioError(_explain(first_fault(error.errors()), source, text)) from None
     if scenario.sweep:
         number = math.prod(map(len, scenario.sweep.values()))
         if number > _MOST_CELLS:
