@@ -218,7 +218,7 @@ def _fixed(oracle: Oracle, starts: dict[str, float], rng: np.random.Generator) -
 
 NO_NUMBERS = ("messages of nan", "messages of inf")
 """What the search calls messages that are not finite."""
-_LARGEST = "messages of 1.8e+308"
+_EXTREMES = dict(zip((*NO_NUMBERS, "messages of 1.8e+308"), (np.nan, np.inf, np.finfo(np.float64).max), strict=True))
 
 
 def _extremes(oracle: Oracle) -> Array:
@@ -227,10 +227,9 @@ def _extremes(oracle: Oracle) -> Array:
     The largest floats are not kept here: any unbounded rule would answer them with an error of 10³⁰⁷, and a
     reader learns more from messages of 10⁸ ε.
     """
-    for value in (np.nan, np.inf, float(np.finfo(np.float64).max)):
+    for name, value in _EXTREMES.items():
         probes = np.tile(oracle.mean, (2, oracle.f, 1))
         probes[0, 0] = probes[1] = value
-        name = _LARGEST if np.isfinite(value) else NO_NUMBERS[0 if np.isnan(value) else 1]
         oracle.send(probes, name, keep=name in NO_NUMBERS)
     return probes
 
