@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing.counterexamples.masks.given import given_secrets, is_made_of
+from secmix.auditing.counterexamples.masks.given import is_made_of
 from secmix.auditing.counterexamples.masks.relations import Relation, Row, centred
 from secmix.auditing.counterexamples.masks.replay import Replayed, replayed
 from secmix.kernel.trace import Fit
@@ -30,6 +30,7 @@ class PublicSeeds:
     seed: int
     runs: Sequence[Replayed]
     read: Sequence[set[int]]  # the integers that the adversary reads in each run
+    given: Sequence[bytes]  # secrets of the protocol's object, which are constants of the trace
     replays: dict[str, list[Replayed]] = field(default_factory=dict)
 
     def without_masks(self, single: Sequence[Relation]) -> Iterator[tuple[Relation, str]]:
@@ -71,7 +72,7 @@ class PublicSeeds:
     def _is_given(self, numbers: Sequence[int]) -> bool:
         """Say whether a seed is one that the protocol's object was given, which no text of its code has."""
         words = [abs(number).to_bytes(8 * max(-(-abs(number).bit_length() // 64), 1), "little") for number in numbers]
-        return is_made_of(b"".join(words), given_secrets(self.protocol))
+        return is_made_of(b"".join(words), self.given)
 
     def _depends_on_seeds(self, row: Row) -> bool:
         zeros, others = self._of(row, "zeros")[:_FEW], self._of(row, "reseeded")

@@ -65,7 +65,6 @@ class MaskRemoval:
     reasons: Sequence[str]
     tables: Tables
     public: PublicSeeds
-    given: Sequence[bytes]  # secrets of the protocol's object, which are constants of the trace
 
     @property
     def not_tried(self) -> list[str]:
@@ -92,13 +91,12 @@ class MaskRemoval:
         data = {v: truth[:, node, k].tolist() for v, (node, k) in columns.items() if node in corrupt}
         known = Known.of(fit.trace, rows, data)
         read = integers_read(fit, network, adversary, [run.payloads for run in runs])
-        public = PublicSeeds(protocol, network, fit, case.cell.seed, runs, read)
+        public = PublicSeeds(protocol, network, fit, case.cell.seed, runs, read, given_secrets(case.setup.protocol))
         actual: Mapping[int, Any] = {}
         if not all(guess.is_tried for guess in guesses(known)):
             actual = Known.of(fit.trace, rows_sent(fit, [run.payloads for run in runs]), {}).values
         tables = Tables(known, actual)
-        given = given_secrets(case.setup.protocol)
-        return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, reasons, tables, public, given)
+        return MaskRemoval(case, fit, network, runs, rows, known, truth, columns, reasons, tables, public)
 
     def findings(self, nodes: Sequence[int]) -> list[Finding]:
         """Compute the data of the nodes, by the simplest way first."""
@@ -119,7 +117,7 @@ class MaskRemoval:
     def _is_of_given(self, relation: Relation) -> bool:
         """Say whether a mask follows from a key that the adversary reads nowhere."""
         opened = (self.known.opened[v] for v in relation.rows[0].terms if v in self.known.opened)
-        return any(is_made_of(_public_octets(stream), self.given) for stream in opened)
+        return any(is_made_of(_public_octets(stream), self.public.given) for stream in opened)
 
     def _by_public_seeds(self, node: int) -> Iterator[Claim]:
         single = [each for each in relations(self.fit.trace, self.rows, self.known, node) if not each.shared]
