@@ -15,6 +15,7 @@ import secmix
 from secmix.adversaries import CuriousServer
 from secmix.auditing.counterexamples.affine import AffineReading, DirectDecoding
 from secmix.auditing.counterexamples.masks.given import given_secrets, is_made_of
+from secmix.protocols.interfaces import ProtocolWrapper
 from secmix.transcript import SERVER, Channel
 
 WRITTEN = b"a key that stands in the code of all"
@@ -113,6 +114,11 @@ def test_what_an_object_was_given(make: Any, is_given: bool) -> None:
     of_module = given_secrets(Holding(None))
     assert of_module == [ENROLLED]
     assert bool(set(given_secrets(Holding(make()))) - set(of_module)) == is_given
+
+
+def test_what_stands_in_the_code_of_a_wrapped_protocol_is_not_given() -> None:
+    assert given_secrets(ProtocolWrapper(Written())) == [ENROLLED]
+    assert len(given_secrets(ProtocolWrapper(Salted()))) == 1 + 6  # that of the module, and of each pair
 
 
 def test_what_is_made_of_a_secret() -> None:

@@ -26,7 +26,8 @@ def given_secrets(protocol: Any) -> list[bytes]:
     >>> given_secrets(object())
     []
     """
-    modules = [sys.modules[kind.__module__] for kind in type(protocol).__mro__ if kind.__module__ in sys.modules]
+    kinds = [kind for each in _with_inner(protocol) for kind in type(each).__mro__]
+    modules = [sys.modules[kind.__module__] for kind in kinds if kind.__module__ in sys.modules]
     own = [each for each in modules if each.__name__.partition(".")[0] not in ("builtins", "secmix")]
     written = [text for each in own for text in _literals(getattr(each, "__file__", None) or "")]
     held = [*_values(protocol), *(value for each in own for value in _octets(list(vars(each).values())))]
@@ -40,6 +41,13 @@ def is_made_of(octets: bytes, secrets: Sequence[bytes]) -> bool:
     (True, False)
     """
     return any(each in octets or (len(octets) >= _LEAST and octets in each) for each in secrets)
+
+
+def _with_inner(protocol: Any) -> Iterator[Any]:
+    """Yield a protocol and the ones within it, whose code may have what it holds."""
+    while protocol is not None:
+        yield protocol
+        protocol = getattr(protocol, "inner", None)
 
 
 def _values(protocol: Any) -> Iterator[bytes]:
