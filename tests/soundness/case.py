@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -177,6 +178,9 @@ class Case:
         What a collaboration is handed where it is used.
     fails : bool
         Whether calls may fail where it is used: what was heard before that counts.
+    meanwhile : function
+        From the number of a call to a context that it is made in where it is used, but for the audit: a clock that is
+        set, a lock that somebody has, a process that runs for long. It ends while the adversary still listens.
     undecided : str
         Of right cases: why *inconclusive* is all an audit can say.
     """
@@ -205,6 +209,7 @@ class Case:
     chained: bool = False
     use: Use = field(default_factory=Use)
     fails: bool = False
+    meanwhile: Callable[[int], AbstractContextManager[Any]] = nullcontext
     undecided: str = ""
 
     def build(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

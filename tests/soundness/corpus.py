@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Literal
 
 from .beyond import BEYOND
@@ -46,6 +47,7 @@ from .honest.practice import (
 from .honest.practice import preparing as prepared
 from .honest.seeds import agreed, aligned, ciphers, committed, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
+from .honest.unseen import clocks, counts, errors, large, later, limits, optimised, polls, races, used_again
 from .right import agreed as right_agreed
 from .right import ciphers as right_ciphers
 from .right import expanded, fresh, odd, practice, preparing, published, seeds, styles, systems
@@ -125,34 +127,55 @@ _HONEST = (
     residues,
     libraries,
     beyond,
+    large,
+    polls,
+    clocks,
+    later,
+    optimised,
+    counts,
+    errors,
+    races,
+    limits,
+    used_again,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
-HONEST: list[Case] = [case for module in _HONEST for case in module.CASES]
+CASES_OF: dict[str, list[Case]] = {}
+"""By name of a module its cases."""
+
+
+def _taken(*modules: ModuleType) -> list[Case]:
+    """Take the cases out of their modules: a trace looks through all that lies beside a protocol, each time."""
+    for module in modules:
+        CASES_OF[module.__name__] = vars(module).pop("CASES")
+    return [case for module in modules for case in CASES_OF[module.__name__]]
+
+
+HONEST: list[Case] = _taken(*_HONEST)
 """Slips: an audit clears none of them."""
 
-SABOTAGE: list[Case] = [case for module in _SABOTAGE for case in module.CASES]
+SABOTAGE: list[Case] = _taken(*_SABOTAGE)
 """What only somebody writes who hides data from the audit on purpose; ``sabotage/README.md`` says why, a line each."""
 
 WRONG: list[Case] = [*HONEST, *SABOTAGE]
-RIGHT: list[Case] = [
-    *published.CASES,
-    *encoders.CASES,
-    *odd.CASES,
-    *habits.CASES,
-    *styles.CASES,
-    *mixtures.CASES,
-    *right_collaborations.CASES,
-    *long_lived.CASES,
-    *fresh.CASES,
-    *right_words.CASES,
-    *expanded.CASES,
-    *seeds.CASES,
-    *right_ciphers.CASES,
-    *right_agreed.CASES,
-    *preparing.CASES,
-    *practice.CASES,
-    *systems.CASES,
-]
+RIGHT: list[Case] = _taken(
+    published,
+    encoders,
+    odd,
+    habits,
+    styles,
+    mixtures,
+    right_collaborations,
+    long_lived,
+    fresh,
+    right_words,
+    expanded,
+    seeds,
+    right_ciphers,
+    right_agreed,
+    preparing,
+    practice,
+    systems,
+)
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""
 
@@ -167,4 +190,4 @@ def side(case: Case) -> Side:
     return next(side for side, cases in _SIDES.items() if case in cases)
 
 
-__all__ = ["ALL", "BEYOND", "HONEST", "RIGHT", "SABOTAGE", "WRONG", "Side", "side"]
+__all__ = ["ALL", "BEYOND", "CASES_OF", "HONEST", "RIGHT", "SABOTAGE", "WRONG", "Side", "side"]

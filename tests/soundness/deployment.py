@@ -59,7 +59,7 @@ def deploy(
         draws = case.first + (0 if same_draws else call)
         channel, ended, inputs = Channel(), [], []
         about: dict[str, Any] = {}
-        with _ears() as sent, _read() as written, _patience():
+        with _ears() as sent, _read() as written, _patience(), case.meanwhile(call):
             if hasattr(protocol, "collaborate"):
                 rng = one_for_all if case.chained else case.use.generator([7, draws])
                 parts = case.use.parts(list(mine))

@@ -20,23 +20,12 @@ PENDING: dict[str, str] = {
     "signs of a seed and the round": "inconclusive",  # a public seed with the iteration in it
     "error feedback": "inconclusive",  # a state from call to call
     "a ratchet": "inconclusive",  # secret bytes that are kept from call to call
-    "counted by what a cache was asked": "holds",
-    "diagnosed later by a thread": "holds",
-    "diagnosed later by a timer": "holds",
-    "a plan that is over, by a byte": "holds",
-    "a plan that is over, by bytes": "holds",
-    "large batches bare but for noise": "holds",
-    "bare but for noise without a channel": "holds",
-    "a mask of the system's for all runs": "holds",
-    "masks of mean zero over hundreds of runs": "holds",
-    "own masks of mean zero": "holds",
-    "own masks that many runs take off again": "holds",
-    "own masks of either sign": "holds",
-    "own words of either sign": "holds",
-    "own masks of sixteen runs in several sizes": "holds",
-    "own masks of few bits, filled up": "holds",
-    "masks kept without a channel": "holds",
-    "cents of prices in an array": "holds",
-    "cents of prices in a list": "holds",
-    "a number above votes": "holds",
+    # what batches larger than those traced do, which a proof prints as assumed
+    "runs beyond a page of masks": "holds",
+    "the last chunk of masks is forgotten": "holds",
+    "the last page of masks is forgotten": "holds",
+    "antithetic masks of many runs": "holds",
+    "a block of masks for many runs": "holds",
+    "a block of masks for many runs of words": "holds",
+    "cached pages of masks": "holds",
 }

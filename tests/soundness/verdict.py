@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ def audited(case: Case, *, seed: int = 0) -> Outcome:
         for thread in threading.enumerate():
             if thread not in threads:
                 thread.join(5)
+        gc.collect(1)
     return Outcome(case, report.verdict, _reason(report, case.node), time.perf_counter() - begin)
 
 
