@@ -6,6 +6,9 @@ by algebra what an adversary learns. Whatever leaves this world ends the proof, 
 
 What may never change: a :class:`Clearance` is made in ``clearance.py`` alone; an unknown function, type or law ends the
 proof; and nothing outside this package is asked whether something holds.
+
+The way of a number leads from ``values`` over ``randomness`` and ``tracing`` to ``proving.py`` and ``clearance.py``;
+each imports only what stands before it.
 """
 
 from secmix.kernel.clearance import Clearance, KnownSums, Open, clear, clear_bounds, clear_coalitions, clear_unheard

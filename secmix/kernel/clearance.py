@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import (
+from secmix.kernel.proving import Proof
+from secmix.kernel.randomness.streams import AGREED, ENOUGH, PUBLIC, opened, seeds_of
+from secmix.kernel.tracing.trace import RESULT, Fit, Message
+from secmix.kernel.values.algebra import (
     UNSEEN,
     Combination,
     Component,
@@ -26,12 +29,9 @@ from secmix.kernel.algebra import (
     knowledge_of_all,
     known_together,
 )
-from secmix.kernel.arrays import secrets_in, variables_of
-from secmix.kernel.numbers import traced_back
-from secmix.kernel.proving import Proof
-from secmix.kernel.state import Place
-from secmix.kernel.streams import AGREED, ENOUGH, PUBLIC, opened, seeds_of
-from secmix.kernel.trace import RESULT, Fit, Message
+from secmix.kernel.values.arrays import secrets_in, variables_of
+from secmix.kernel.values.numbers import traced_back
+from secmix.kernel.values.state import Place
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
 

@@ -14,16 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.algebra import UNIFORM, Component, Row, components, components_of_tables
-from secmix.kernel.arrays import Followed, concrete, followed, is_secret, variables_of
-from secmix.kernel.forms import MOST_TERMS, Shared, packed
-from secmix.kernel.kept import KEPT, first_change
-from secmix.kernel.numbers import Number, traced_back
-from secmix.kernel.state import DRAWS, INF, Place, Trace, following
-from secmix.kernel.streams import PUBLIC, follows
-from secmix.kernel.tables import Table, are_apart
-from secmix.kernel.trace import RESULT, ROUNDING, Fit, Message, copied, follow, have_draws_in_common, uncollected
-from secmix.kernel.world import drawn_again, modules_of
+from secmix.kernel.randomness.streams import PUBLIC, follows
+from secmix.kernel.tracing.kept import KEPT, first_change
+from secmix.kernel.tracing.trace import (
+    RESULT,
+    ROUNDING,
+    Fit,
+    Message,
+    copied,
+    follow,
+    have_draws_in_common,
+    uncollected,
+)
+from secmix.kernel.tracing.world import drawn_again, modules_of
+from secmix.kernel.values.algebra import UNIFORM, Component, Row, components, components_of_tables
+from secmix.kernel.values.arrays import Followed, concrete, followed, is_secret, variables_of
+from secmix.kernel.values.forms import MOST_TERMS, Shared, packed
+from secmix.kernel.values.numbers import Number, traced_back
+from secmix.kernel.values.state import DRAWS, INF, Place, Trace, following
+from secmix.kernel.values.tables import Table, are_apart
 from secmix.network import Network
 from secmix.transcript import SEALED, SERVER, WITHOUT_KEY, Block, Channel
 
@@ -33,6 +42,8 @@ Ints = Sequence[int]
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
 _MUCH = 2 * 10**6  # terms that a call adds up: likewise
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
+_MOST_FOLLOWED = 331  # runs of a batch that is traced
+_MOST_HANDED, _MOST_STREAMS = 2_000, 24  # numbers that it sends or holds, and its streams: each is compared with all
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
 _NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
 
@@ -92,11 +103,21 @@ def prove(
         traces = [run(way, masks_seed=k) for k, way in enumerate(ways)]
     if fit.error:
         return Proof((fit,), (), fit.error, (), ())
-    alone = [fit, *traces, aside([np.repeat(each, 2, axis=0) for each in brief[: len(ways[0])]])]
+    # In use nobody hands over a channel, and many runs may be averaged in one call, of an object that is used again.
+    runs = _batch_followed(traces[0])
+    batch, two = ([np.repeat(each, k, axis=0) for each in brief[:calls]] for k in (runs, 2))
+    is_used_again = in_other_calls and not iterations and not reuses and runs > 2
+    unheard = [run([*brief[:calls], *batch[:is_used_again]], heard=False)] if in_other_calls else []
+    several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(ways[0])])]
+    if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
+        full_calls = inputs if iterations else inputs[:1]
+        several.append(aside([np.repeat(each, 2, axis=0) for each in full_calls]))
+        unheard += [aside(full_calls, heard=False)] if in_other_calls else []
+    alone = [fit, *traces, *several]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return again(given)
-    fits = [*alone, *others]
+    fits = [*alone, *others, *unheard]
     texts: list[Place] = []
     guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in _guards(each)}
     in_call = {  # how often each is met in a call
@@ -114,14 +135,19 @@ def prove(
             for guard, script in guards.items()
             for time in sorted({1, in_call[guard]})  # what is left behind may hang on how far a loop has come
         )
+        yield from (f"{each.error}, where no channel is given" for each in unheard if each.error)
+        met = (guard for each in (*several, *unheard) for guard in _guards(each) if guard not in guards)
+        yield from (f"a guard that calls of one run on a channel do not meet: {place}" for place, _ in met)
         yield from (shared_coins(each) or not_explained(each) for each in fits)
         if in_other_calls:
             yield other_calls(protocol, network, fit, inputs, seed=seed)
 
     open_ = next(filter(None, reasons()), "")  # what comes after the first is not asked
     covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
-    names = dict.fromkeys(name for each in (fit, *others) for *_, name in each.trace.turns)
-    covers += [f"{name}, on which more hangs than was tried" for name in names if not all_tried]
+    tried = _turns(fit, *others) if all_tried else {}
+    untried = (turns for turns in _turns(*fits) if turns not in tried)
+    names = dict.fromkeys(name for turns in untried for _, name in turns)
+    covers += [f"{name}, on which more hangs than was tried" for name in names]
     if iterations:  # what a call leaves is followed, where all traces begin alike but the first: that may fill a cache
         looks = [(fit.kept[0], each.kept[0]) for each in fits[2:]]
     else:
@@ -129,9 +155,27 @@ def prove(
     covers += [f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1]][:1]
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept, each.counts = [], []
-    assumes = _assumptions(fit, [place for place, _ in (*fit.trace.guards, *guards)], texts)
+    of_few = f", and their vectors as {_FEW} entries are" * long
+    larger = [f"more runs in one call are treated as {runs} are{of_few}"] * in_other_calls
+    assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
     tables = _tables([] if open_ else fits)
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
+
+
+def _turns(*fits: Fit) -> dict[tuple[tuple[int, str], ...], None]:
+    """Return on what, of how many outcomes, calls hang one after the other, in order."""
+    of_calls: dict[Any, list[tuple[int, str]]] = {}
+    for fit in fits:
+        for _, count, call, name in fit.trace.turns:
+            of_calls.setdefault((id(fit), call), []).append((count, name))
+    return dict.fromkeys(map(tuple, of_calls.values()))
+
+
+def _batch_followed(fit: Fit) -> int:
+    """Count the runs of a batch that is traced, by what one of them takes."""
+    numbers = sum(message.rows.size for message in fit.messages)
+    runs = min(_MOST_HANDED // max(numbers, 1), _MOST_STREAMS // max(len(fit.trace.streams), 1), _MOST_FOLLOWED)
+    return max(runs // 2 * 2, 2)  # pairs fit into it
 
 
 @uncollected()
@@ -222,16 +266,18 @@ def _size(fit: Fit) -> int:
     return sum(message.rows.size for message in fit.messages)
 
 
-def _assumptions(fit: Fit, stops: Iterable[Place], texts: Iterable[Place]) -> tuple[str, ...]:
+def _assumptions(fit: Fit, larger: Iterable[str], stops: Iterable[Place], texts: Iterable[Place]) -> tuple[str, ...]:
     overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
+    assumed += larger
     functions = dict.fromkeys(each.key[0] for each in fit.trace.streams if each.pieces and each.key[0] != PUBLIC)
     weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in functions)
     if functions:
         assumed.append(f"nobody tells from random what {', '.join(functions)}{weak} make of a secret seed")
     by_iteration = any(piece[0] == "iteration" for each in fit.trace.streams for piece in each.key[1:])
-    assumed += ["with the seeds that make masks, each iteration comes once"] * by_iteration
+    once = "with the seeds that make masks, each iteration comes once (a call without a channel is iteration 0)"
+    assumed += [once] * by_iteration
     codes = [abs(float(x.value)) for v in fit.made_of(fit.messages) if (x := fit.trace.variables[v]).kind == "code"]
     have_size = any(each.kind == "draw" and not each.range for each in fit.trace.variables.values())
     bound = (
@@ -243,6 +289,8 @@ def _assumptions(fit: Fit, stops: Iterable[Place], texts: Iterable[Place]) -> tu
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
     assumed += ["a fit is of a new object, which is called in this order, each iteration once"] * bool(fit.iterations)
     assumed += ["coins that go into what a node encodes stay with that node"] * bool(fit.encodings.coins)
+    several = len(fit.trace.threads) > 1
+    assumed += ["threads of a call do what they do in the order in which they begin"] * several
     ends, reads = ("; ".join(dict.fromkeys(map(str, places))) for places in (stops, texts))
     assumed += [f"that a call ends in an error tells nothing that matters ({ends})"] * bool(ends)
     assumed += [f"the text of that error, which has data in it, is read by their node alone ({reads})"] * bool(reads)
@@ -324,7 +372,7 @@ def _other_batches(
 
     if any(map(_is_repeated, draws)):
         return f"two of {most} runs in one call have the same masks"
-    runs = min(most, _DRAWN_OF_SEEDS if fit.trace.streams else _DRAWN)
+    runs = min(most, _DRAWN_OF_SEEDS if fit.trace.streams else _MOST_FOLLOWED)
     if have_draws_in_common(protocol, network, runs, min(inputs[0].shape[2], _FEW), seed):
         return f"masks of several of {runs} runs in one call are made of the same draws"
     if _share_masks(protocol, network, fit, inputs[0], draws[0], seed):
@@ -349,7 +397,7 @@ def _batches(most: int, sizes: int) -> Iterator[slice]:
         end -= size
 
 
-_DRAWN, _DRAWN_OF_SEEDS = 257, 17  # runs whose masks are followed; each seed is compared with all others
+_DRAWN_OF_SEEDS = 17  # runs whose masks are followed where seeds make them: each is compared with all others
 _FEW_RUNS = 5  # of equal inputs: where masks cancel, rounding and wrapped words leave fewer different numbers
 
 

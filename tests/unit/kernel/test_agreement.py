@@ -20,13 +20,13 @@ from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
-from secmix.kernel.agreement import drawn_by
-from secmix.kernel.arrays import variables_of
-from secmix.kernel.kept import kept
-from secmix.kernel.keystreams import ciphers
-from secmix.kernel.state import LeftTrace, Trace, following
-from secmix.kernel.streams import SecretBytes
-from secmix.kernel.world import replaced
+from secmix.kernel.randomness.agreement import drawn_by
+from secmix.kernel.randomness.keystreams import ciphers
+from secmix.kernel.randomness.streams import SecretBytes
+from secmix.kernel.tracing.kept import kept
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.arrays import variables_of
+from secmix.kernel.values.state import LeftTrace, Trace, following
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 

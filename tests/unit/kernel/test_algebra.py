@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.kernel import algebra
-from secmix.kernel.algebra import Component, _in_units, _joined, _shares, determined, knowledge
-from secmix.kernel.draws import generator
-from secmix.kernel.forms import Shared
-from secmix.kernel.state import INF, Trace, Variable, common_step, following, is_multiple, size_of, times
+from secmix.kernel.randomness.draws import generator
+from secmix.kernel.values import algebra
+from secmix.kernel.values.algebra import Component, _in_units, _joined, _shares, determined, knowledge
+from secmix.kernel.values.forms import Shared
+from secmix.kernel.values.state import INF, Trace, Variable, common_step, following, is_multiple, size_of, times
 
 NOBODY: frozenset[int] = frozenset()
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.kernel.arrays import array_of, secrets_in
-from secmix.kernel.forms import alone
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, Trace, following
-from secmix.kernel.world import replaced
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.arrays import array_of, secrets_in
+from secmix.kernel.values.forms import alone
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import INF, Trace, following
 
 DATA = st.lists(st.floats(-40, 40), min_size=3, max_size=3)
 ONE: dict[str, Callable[[Any], Any]] = {
@@ -112,6 +112,7 @@ def test_bounds_hold_for_other_data(values: list[float], others: list[float], st
         (lambda x: np.exp(x - x.max()).sum(), 1.0, 0),
         (lambda x: np.exp(3 * x - (3 * x).max(keepdims=True)).sum(keepdims=True) + 2.0, 3.0, 0),
         (lambda x: np.exp(np.abs(x) - np.maximum.reduce(np.abs(x))).sum(), 1.0, 0),
+        (lambda x: np.exp(x[:2] - (m := x[:2].max())).sum() + np.exp(x - np.maximum(m, x[2])).sum(), 2.0, 0),
         (lambda x: np.exp(x - x.max())[1:].sum(), 0.0, 0),
         (lambda x: np.exp(x[1:] - x.max()).sum(), 0.0, 0),
         (lambda x: np.exp(x - x[1:].max()).sum(), 0.0, 0),

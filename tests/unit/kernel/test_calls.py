@@ -12,10 +12,10 @@ import pytest
 import scipy.special  # noqa: F401
 from unit.kernel.examples import evaluated
 
-from secmix.kernel.arrays import Followed, array_of, concrete
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, LeftTrace, Trace, following
-from secmix.kernel.world import replaced
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.arrays import Followed, array_of, concrete
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import INF, LeftTrace, Trace, following
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from secmix import Network
-from secmix.kernel.arrays import followed
 from secmix.kernel.proving import _alike, _unknown, _unlike
-from secmix.kernel.state import Trace, following
-from secmix.kernel.streams import system_number
-from secmix.kernel.trace import follow
+from secmix.kernel.randomness.streams import system_number
+from secmix.kernel.tracing.trace import follow
+from secmix.kernel.values.arrays import followed
+from secmix.kernel.values.state import Trace, following
 from secmix.protocols import SecureSum
 from secmix.transcript import Block, Channel
 

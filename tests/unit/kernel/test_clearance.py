@@ -29,10 +29,10 @@ from secmix.kernel import (
     clear_unheard,
     prove,
 )
-from secmix.kernel.coins import Public, coin_among
 from secmix.kernel.proving import other_frames
-from secmix.kernel.state import Trace, following, now
-from secmix.kernel.trace import follow
+from secmix.kernel.randomness.coins import Public, coin_among
+from secmix.kernel.tracing.trace import follow
+from secmix.kernel.values.state import Trace, following, now
 from secmix.transcript import SERVER, Channel, Origin, View
 
 NETWORK = Network.complete(5)
@@ -145,7 +145,7 @@ OPEN = [
     (examples.BusyAfterAnError, "a call that ends in an error leaves something behind"),
     (examples.BranchOnGivenMasks, "a branch on a secret"),
     (examples.KindWithoutChannel, "'alone' in round 1 is another message where no channel is given"),
-    (examples.ChannelForgotten, "a call in use ends in AttributeError"),
+    (examples.ChannelForgotten, "where no channel is given"),
     (examples.FastPathOfShapes, "ends with other results"),
     (examples.TextAmongNumbers, "has other numbers untraced"),
     (examples.ListAsResult, "a result of type list"),
@@ -543,7 +543,7 @@ def test_several_combinations_that_are_no_sums_are_told() -> None:
     assert not cleared(examples.RingSum, CuriousServer()).uneven
 
 
-@pytest.mark.parametrize("where", ["proving", "trace"])
+@pytest.mark.parametrize("where", ["proving", "tracing.trace"])
 def test_more_than_can_be_followed_is_open(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the traces add up is foreseen from the first; where that takes too long itself, it is not finished."""
     monkeypatch.setattr(f"secmix.kernel.{where}.MOST_TERMS", 10)

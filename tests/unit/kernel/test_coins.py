@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix.kernel.coins import Public, coin_among
-from secmix.kernel.draws import Draws
-from secmix.kernel.state import Trace, following
+from secmix.kernel.randomness.coins import Public, coin_among
+from secmix.kernel.randomness.draws import Draws
+from secmix.kernel.values.state import Trace, following
 
 
 def outcomes(make: Callable[[], Public], use: Callable[[Any], Any]) -> list[Any]:

@@ -6,7 +6,7 @@ import networkx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from secmix.kernel.algebra import Sums, as_many_as_inputs
+from secmix.kernel.values.algebra import Sums, as_many_as_inputs
 
 SUMS = st.lists(st.tuples(st.frozensets(st.integers(0, 6), max_size=4), st.integers(0, 3), st.booleans()), max_size=6)
 

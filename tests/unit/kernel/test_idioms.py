@@ -28,10 +28,10 @@ from scipy import special
 from scipy.special import logsumexp
 from unit.kernel.examples import evaluated
 
-from secmix.kernel.arrays import Followed, array_of, concrete, is_secret
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, LeftTrace, Trace, following
-from secmix.kernel.world import replaced
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.arrays import Followed, array_of, concrete, is_secret
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import INF, LeftTrace, Trace, following
 
 
 @numba.njit
@@ -80,7 +80,7 @@ np.median(np.abs(x)) ** 0.5 | np.percentile(np.abs(x), 50) | np.histogram(x, 4, 
 x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bool) | np.polyfit([0, 1, 2], x[0], 1) | np.correlate(x[0], [1.0, 2.0])
 scipy.special.softmax(x) | scipy.special.softmax(x, axis=1) | scipy.special.log_softmax(x, axis=0) | scipy.special.logsumexp(x) | scipy.special.logsumexp(x, axis=0) | scipy.special.logsumexp(x, 1, keepdims=True) | special.softmax(x, axis=-1) | logsumexp(x, axis=(0, 1)) | imported(x)
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
-np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1
+np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1 | np.linalg.qr(x)[1] | np.linalg.svd(x)[1]
 masked(x) | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
 np.select([x > 1, x > 0], [x, 2 * x], 5.0) | np.select([x < 0], [-1]) | np.select([np.array([True, False, True]), x > 0], [x, 3.0]) | np.rint(np.rint(x * 8) / 4) | np.rint(x * 0.0) | np.where(x > 0, [1.0, 2.0, 0.0], 1.0)
 x[0, 0] % np.ones(2) | x[0, 0] ** np.ones(2) | x[0, 0].astype(np.int64)|np.arange(2) | np.arange(2) % x[0, 0] | x[0, 0].astype(np.int64) & np.arange(4) | x[0, 0].astype(np.int64) ^ np.arange(4)
@@ -88,7 +88,7 @@ scipy.sparse.eye(2, format="csr") @ np.ones(2) * abs(x[:, 0]) | math.fsum([1.0, 
 """
 LEFT = """
 np.frompyfunc(lambda a: 1.0 if a > 0 else 0.0, 1, 1)(x) | np.vectorize(lambda a: 1.0 if a > 0 else 0.0)(x)
-np.frombuffer(x.tobytes()) | np.linalg.qr(x)[1] | np.linalg.svd(x)[1] | np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8) | np.isclose(x, 0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.nan_to_num(x)
+np.frombuffer(x.tobytes()) | np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8) | np.isclose(x, 0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.nan_to_num(x)
 scipy.sparse.csr_array(x) @ np.ones(3) | memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mean(x[0])
 np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x, "auto") | np.apply_along_axis(lambda v: 1.0 if v[0] > 0 else 0.0, 0, x)

@@ -23,9 +23,9 @@ from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
-from secmix.kernel.arrays import variables_of
-from secmix.kernel.state import LeftTrace, Trace, following
-from secmix.kernel.world import replaced
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.arrays import variables_of
+from secmix.kernel.values.state import LeftTrace, Trace, following
 from secmix.network import Network
 from secmix.transcript import Channel
 
@@ -313,8 +313,8 @@ AS_ANOTHER = (
 )
 
 
-@pytest.mark.build
 @pytest.mark.parametrize("line", [FROM_IT, AS_ANOTHER])
+@pytest.mark.build
 def test_a_cipher_that_a_call_is_the_first_to_load_is_followed(line: str) -> None:
     """As where ``prove`` is called alone, before anybody imported the package: in a process of its own."""
     tests = Path(__file__).parents[2]

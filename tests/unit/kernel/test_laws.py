@@ -13,10 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from secmix.kernel.algebra import encodings
-from secmix.kernel.arrays import array_of, followed
-from secmix.kernel.numbers import Number, arguments, as_integer, cast, centred, combined, function
-from secmix.kernel.state import DRAWS, INF, Trace, following, is_multiple
+from secmix.kernel.values.algebra import encodings
+from secmix.kernel.values.arrays import array_of, followed
+from secmix.kernel.values.numbers import Number, arguments, as_integer, cast, centred, combined, function
+from secmix.kernel.values.state import DRAWS, INF, Trace, following, is_multiple
 
 _NODES = 2
 _RANGE = 24  # of a draw: small, so that sums of draws meet again in 200 tries

@@ -100,6 +100,19 @@ QUIET = 180
 """The cost of thirty-eight slips of an eighth set: errors that Python or a file keeps to itself, what an error leaves
 behind, counts on loggers, threads, classes and modules of others, parts in any container, and seeds of few words."""
 
+IN_USE = 200
+"""The cost of seventeen slips that stood open: batches and calls without a channel, each traced like any other call,
+threads that outlive one, types that do not hold every iteration, and numbers chosen of whole and other ones; then of
+twenty-seven of a ninth set: what batches leave behind, guards that they alone meet, and waits with a limit of time."""
+
+MATRICES = 42
+"""The cost of eigenvalues, singular values, least squares and their kin, of each of several matrices."""
+
+MACHINE = 323
+"""The cost of eighty slips of a ninth set, by one rule: what of Python's library answers by what it is given, and that
+whatever else a call asks narrows a claim. It is a file of its own, of tables and of what a text says; three are of
+dates that a clock makes."""
+
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
 
@@ -139,7 +152,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 2085  # the most is secure aggregation, 2,082, of tables and of words
+    assert len(believed) <= 2216  # the most is secure aggregation, of tables and of words
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     more = (
@@ -157,6 +170,9 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + BY_HAND
         + SUMS
         + QUIET
+        + IN_USE
+        + MATRICES
+        + MACHINE
     )
     assert lines <= 4808 + more + slips
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

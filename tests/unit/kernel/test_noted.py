@@ -8,6 +8,7 @@ import secrets
 import ssl
 import threading
 import timeit
+import types
 import uuid
 import warnings
 from collections.abc import Callable
@@ -20,10 +21,10 @@ import scipy.stats
 from numpy.random import rand
 from unit.kernel.examples import RingSum
 
-from secmix.kernel.coins import OF_NUMPY, OF_PYTHON
-from secmix.kernel.state import Trace, following
-from secmix.kernel.trace import follow
-from secmix.kernel.world import replaced
+from secmix.kernel.randomness.coins import OF_NUMPY, OF_PYTHON
+from secmix.kernel.tracing.trace import follow
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.state import Trace, following
 from secmix.network import Network
 
 
@@ -146,7 +147,8 @@ def test_what_other_threads_draw_meanwhile_is_not_taken_for_a_lot() -> None:
         asked.set()
         drawn.wait()
 
-    other = threading.Thread(target=draw)
+    of_another = types.FunctionType(draw.__code__, {"__name__": "a server"}, None, None, draw.__closure__)
+    other = threading.Thread(target=of_another)
     other.start()
     try:
         fit = follow(Drawing(ask), Network.complete(3), [np.ones((1, 3, 2))])

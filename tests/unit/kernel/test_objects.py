@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
-from secmix.kernel.algebra import _uniform
-from secmix.kernel.arrays import array_of, concrete
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import DRAWS, INF, LeftTrace, Trace, Variable, following
-from secmix.kernel.world import replaced
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.algebra import _uniform
+from secmix.kernel.values.arrays import array_of, concrete
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import DRAWS, INF, LeftTrace, Trace, Variable, following
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 

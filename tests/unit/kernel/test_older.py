@@ -15,10 +15,10 @@ from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import LeftTrace, Trace, following
-from secmix.kernel.streams import bits_of
-from secmix.kernel.world import replaced
+from secmix.kernel.randomness.streams import bits_of
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import LeftTrace, Trace, following
 
 Expand = Callable[[Any, int, Any], Any]
 
@@ -92,6 +92,7 @@ def proof(expand: Expand) -> Any:
     return prove(type("Seeded", (Seeded,), {"expand": staticmethod(expand)})(), NETWORK, INPUTS)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_stream_hides_from_whoever_does_not_know_the_seed(name: str) -> None:
     proved = proof(RIGHT[name])
@@ -103,6 +104,7 @@ def test_a_stream_hides_from_whoever_does_not_know_the_seed(name: str) -> None:
     assert any("MT19937" in each and "(no cryptographic generators)" in each for each in server.assumes)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", SHORT)
 def test_a_short_seed_is_named_with_its_bits(name: str) -> None:
     expand, bits = SHORT[name]

@@ -43,7 +43,7 @@ class Writes(Pairwise):
     def after(self, channel: Any, s: Any, r: Any, network: Any, rng: Any) -> None:
         try:
             self.__dict__["write"](s, channel, self.__dict__["folder"])
-        except Exception:
+        except ValueError:
             return
 
 

@@ -12,7 +12,7 @@ from unit.kernel.seeded import INPUTS, NETWORK, UNIT
 
 from secmix.adversaries import HonestButCurious
 from secmix.kernel import KnownSums, clear, prove
-from secmix.kernel import trace as tracing
+from secmix.kernel.tracing import trace as tracing
 from secmix.network import Network
 from secmix.transcript import Channel
 

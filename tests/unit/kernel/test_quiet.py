@@ -24,12 +24,12 @@ from unit.kernel.examples import RingSum
 from secmix import Network
 from secmix.adversaries import CuriousServer
 from secmix.kernel import KnownSums, Open, clear, prove
-from secmix.kernel.draws import pieces_of_several
-from secmix.kernel.forms import alone
-from secmix.kernel.kept import kept
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import DRAWS, INF, LeftTrace, Trace, _hearing, following
-from secmix.kernel.world import _import_by_name
+from secmix.kernel.randomness.draws import pieces_of_several
+from secmix.kernel.tracing.kept import kept
+from secmix.kernel.tracing.world import _import_by_name
+from secmix.kernel.values.forms import alone
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import DRAWS, INF, LeftTrace, Trace, _hearing, following
 from secmix.protocols import Plain
 from secmix.transcript import Channel
 
@@ -239,6 +239,7 @@ def in_lines() -> None:
 COUNTS = [on_a_logger, on_the_root, on_channels, on_a_class, on_another_protocol, in_lines]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("count", COUNTS)
 def test_a_count_that_hangs_on_what_is_at_hand_narrows_the_claim(count: Callable[[], None]) -> None:
     found = proved(Doing(lambda row: count()))
@@ -289,7 +290,7 @@ def _around(what: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def test_the_module_of_a_part_is_followed_wherever_the_part_is(wrapped: Callable[[Any], Any]) -> None:
     from unit.kernel import seeded
 
-    from secmix.kernel.world import modules_of
+    from secmix.kernel.tracing.world import modules_of
 
     protocol = RingSum()
     protocol.parts = wrapped(

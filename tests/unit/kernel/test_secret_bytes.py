@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix.kernel.arrays import concrete, followed
-from secmix.kernel.coins import Public, coin_among
-from secmix.kernel.draws import Draws
-from secmix.kernel.state import LeftTrace, Trace, following
-from secmix.kernel.streams import SecretBytes, bits_of, fresh_bytes
-from secmix.kernel.world import replaced
+from secmix.kernel.randomness.coins import Public, coin_among
+from secmix.kernel.randomness.draws import Draws
+from secmix.kernel.randomness.streams import SecretBytes, bits_of, fresh_bytes
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.arrays import concrete, followed
+from secmix.kernel.values.state import LeftTrace, Trace, following
 
 PLAIN = bytes(range(200, 232))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from secmix.kernel.numbers import Number, function
-from secmix.kernel.state import INF, LeftTrace, Trace, _guards, following, now, tracing
+from secmix.kernel.values.numbers import Number, function
+from secmix.kernel.values.state import INF, LeftTrace, Trace, _guards, following, now, tracing
 
 PLAIN = """
 def root(number):

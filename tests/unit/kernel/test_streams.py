@@ -15,12 +15,12 @@ from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
-from secmix.kernel.arrays import array_of
-from secmix.kernel.draws import Draws, pieces_of
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import LeftTrace, Trace, following, now
-from secmix.kernel.streams import SecretBytes, bits_of, system_bytes
-from secmix.kernel.world import replaced
+from secmix.kernel.randomness.draws import Draws, pieces_of
+from secmix.kernel.randomness.streams import SecretBytes, bits_of, system_bytes
+from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.arrays import array_of
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import LeftTrace, Trace, following, now
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 
@@ -154,6 +154,7 @@ def _proof(expand: Callable[[Any, int, Any], Any]) -> Any:
     return prove(type("Seeded", (Seeded,), {"expand": staticmethod(expand)})(), NETWORK, INPUTS)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_stream_hides_from_whoever_does_not_know_the_seed(name: str) -> None:
     proof = _proof(RIGHT[name])

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.state import Trace, following
-from secmix.kernel.world import drawn_again, replaced
+from secmix.kernel.tracing.world import drawn_again, replaced
+from secmix.kernel.values.state import Trace, following
 
 
 def _draws() -> list[Any]:

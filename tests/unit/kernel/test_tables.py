@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix.kernel import algebra, proving
-from secmix.kernel.algebra import Component, Knowledge, components, knowledge, knowledge_of_all
-from secmix.kernel.arrays import Followed, array_of, concrete, is_secret, of_table, secrets_in, variables_of
-from secmix.kernel.draws import Draws
-from secmix.kernel.functions import full
-from secmix.kernel.functions import where as where_
-from secmix.kernel.numbers import Number
+from secmix.kernel import proving
 from secmix.kernel.proving import _cells, _components, not_explained, other_frames
-from secmix.kernel.state import ANYTHING, INF, LeftTrace, Trace, following
-from secmix.kernel.tables import Table, are_apart, unknowns
-from secmix.kernel.trace import Fit, _inputs, follow
+from secmix.kernel.randomness.draws import Draws
+from secmix.kernel.tracing.trace import Fit, _inputs, follow
+from secmix.kernel.values import algebra
+from secmix.kernel.values.algebra import Component, Knowledge, components, knowledge, knowledge_of_all
+from secmix.kernel.values.arrays import Followed, array_of, concrete, is_secret, of_table, secrets_in, variables_of
+from secmix.kernel.values.functions import full
+from secmix.kernel.values.functions import where as where_
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import ANYTHING, INF, LeftTrace, Trace, following
+from secmix.kernel.values.tables import Table, are_apart, unknowns
 from secmix.network import Network
 from secmix.protocols import PDMM
 from secmix.transcript import SERVER, Channel
@@ -200,7 +201,7 @@ def test_variables_that_are_many_or_do_not_follow_each_other_have_no_table(trace
 
 
 def test_columns_that_are_too_many_are_followed_by_number(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secmix.kernel.tables._MOST", 24)
+    monkeypatch.setattr("secmix.kernel.values.tables._MOST", 24)
     x, y, z = (vectors(trace) for _ in range(3))
     plain = [by_number(each) for each in (x, y, z)]
     assert said(x + y) == said(plain[0] + plain[1])

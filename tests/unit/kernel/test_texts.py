@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from secmix.kernel.coins import ITSELF, Public
-from secmix.kernel.state import Trace, following, outlets_of_now
+from secmix.kernel.randomness.coins import ITSELF, Public
+from secmix.kernel.values.state import Trace, following, outlets_of_now
 
 LOG = logging.getLogger("averagings")
 NAMES = {"averaging 3": "the third", "3": "the third"}

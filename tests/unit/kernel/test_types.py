@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from secmix.kernel import prove, world
-from secmix.kernel.coins import ITSELF, Public
-from secmix.kernel.forms import alone
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, LeftTrace, Trace, following, is_followed
-from secmix.kernel.streams import is_iteration
+from secmix.kernel import prove
+from secmix.kernel.randomness.coins import ITSELF, Public
+from secmix.kernel.randomness.streams import is_iteration
+from secmix.kernel.tracing import world
+from secmix.kernel.values.forms import alone
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import INF, LeftTrace, Trace, following, is_followed
 from secmix.network import Network
 
 INPUTS = [np.random.default_rng([5, call]).normal(size=(1, 3, 2)) for call in range(3)]

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from secmix.kernel.arrays import concrete, followed
-from secmix.kernel.coins import coin_among
-from secmix.kernel.functions import _signature
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, LeftTrace, Trace, following
-from secmix.kernel.world import modules_of, replaced
+from secmix.kernel.randomness.coins import coin_among
+from secmix.kernel.tracing.world import modules_of, replaced
+from secmix.kernel.values.arrays import concrete, followed
+from secmix.kernel.values.functions import _signature
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import INF, LeftTrace, Trace, following
 
 
 def secrets(trace: Trace) -> Any:

@@ -29,12 +29,13 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, concrete, is_of_python, is_secret
-from secmix.kernel.coins import Public
-from secmix.kernel.draws import Draws, OfStream
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import is_protocol
-from secmix.kernel.streams import SecretBytes, as_pieces
+from secmix.kernel.randomness.coins import NOTES, Public
+from secmix.kernel.randomness.draws import Draws, OfStream
+from secmix.kernel.randomness.streams import SecretBytes, as_pieces
+from secmix.kernel.tracing.python_library import answers_by_data
+from secmix.kernel.values.arrays import Followed, concrete, is_of_python, is_secret
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import is_protocol, now, tracing
 from secmix.network import Network
 from secmix.transcript import Channel, Transcript
 
@@ -163,19 +164,23 @@ class _Walk:
         if isinstance(value, types.BuiltinFunctionType):
             bound = value.__self__
             unbound = bound is None or isinstance(bound, (types.ModuleType, type))
-            if value.__name__ == "urandom" or bound is time:  # behind no name of a module: what it says is not followed
-                return object()
+            if value.__name__ == "urandom" or bound is time or (unbound and not answers_by_data(value)):
+                return object()  # behind no name of a module: what it says is not followed
             return value.__name__, None if unbound else self.digest(bound, path)
         if isinstance(value, (np.ufunc, type(np.sum))):  # one of Python's function does not say what that keeps
             return object() if is_of_python(value) else value.__name__
         if isinstance(value, (weakref.ref, ContextVar)):
             return self.digest(value() if isinstance(value, weakref.ref) else value.get(None), path)
         if isinstance(value, type(_name)):
-            return value.cache_info().misses, [self.digest(each, path) for each in gc.get_referents(value)]
+            info = value.cache_info()
+            asked = info.hits if tracing() and "asked" in now().hears else 0
+            return info.misses, asked, [self.digest(each, path) for each in gc.get_referents(value)]
         return self._content(value, path) if type(value) in _CONTAINERS else self._object(value, path)
 
     def _object(self, value: Any, path: str) -> Any:
         kind: Any = type(value)
+        if isinstance(value, (weakref.WeakValueDictionary, weakref.WeakSet)) and value:  # the collector empties it
+            return object()
         own = getattr(value, "__dict__", {})
         is_own = isinstance(own, dict)  # of a type with parameters it is that of the type
         attributes = self._each(own, path, own.__setitem__) if is_own else self.namespace(own, path, None)
@@ -232,8 +237,10 @@ class _Walk:
         return value.shape, value.dtype.str, sha256(value.tobytes()).digest()
 
     def _function(self, value: types.FunctionType, path: str) -> Any:
+        if NOTES in value.__dict__:
+            return value.__dict__[NOTES]
         if not is_protocol(value.__code__.co_filename) and not value.__closure__:
-            return value.__code__
+            return value.__code__ if answers_by_data(value) or value.__module__ == "weakref" else object()
         given = (value.__defaults__, value.__kwdefaults__, value.__dict__)
         if not value.__closure__ and not any(given):
             return value.__code__
@@ -303,6 +310,7 @@ def _added_to(value: Any) -> dict[str, Any]:
         return {"drawn": str(value.drawn_before)}
     kind: Any = type(value)
     if isinstance(value, types.ModuleType):  # of another's module what may count, or was added to it
+        value = vars(value).get("__wrapped__", value)
         before = _AT_FIRST.get(value.__name__, vars(value).keys())
         return {
             name: member

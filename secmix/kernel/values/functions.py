@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from secmix.kernel.arrays import (
+from secmix.kernel.values.arrays import (
     Followed,
     apply,
     array_of,
@@ -36,9 +36,9 @@ from secmix.kernel.arrays import (
     values,
     within,
 )
-from secmix.kernel.numbers import Number, arguments, cast, function, plain
-from secmix.kernel.state import ANYTHING, common_step, may_stop, now, size_of
-from secmix.kernel.tables import chosen, constants
+from secmix.kernel.values.numbers import Number, arguments, cast, function, plain
+from secmix.kernel.values.state import ANYTHING, may_stop, now
+from secmix.kernel.values.tables import chosen, constants
 
 _MOVING = frozenset(
     """
@@ -53,8 +53,8 @@ _OF_ALL = frozenset(
     """
     argmax argmin argsort partition argpartition sort median percentile quantile nanmedian nanpercentile nanquantile std
     var nanstd nanvar ptp norm allclose array_equal count_nonzero cov corrcoef det inv pinv solve
-    eigvalsh cholesky matrix_rank matrix_power cond fft ifft rfft irfft interp polyfit polyval convolve
-    correlate unwrap nanmax nanmin nansum nanmean trapezoid gradient softmax log_softmax
+    eigh eigvalsh cholesky lstsq qr slogdet svd matrix_rank matrix_power cond fft ifft rfft irfft interp polyfit polyval
+    convolve correlate unwrap nanmax nanmin nansum nanmean trapezoid gradient softmax log_softmax
     """.split()  # noqa: SIM905
 )
 OF_SCIPY = ("softmax", "log_softmax", "logsumexp")
@@ -66,7 +66,9 @@ _NEVER_FAILING = frozenset(
     """.split()  # noqa: SIM905
 )
 """Functions that raise no error whatever the numbers are; ``norm`` where no order is asked for."""
-_FAILING = frozenset({"inv", "pinv", "solve", "eigvalsh", "cholesky", "matrix_power"})
+_OF_MATRICES = frozenset("cholesky det eigh eigvalsh inv pinv qr slogdet solve svd".split())  # noqa: SIM905
+"""Functions of the last two axes of an array; ``solve`` takes vectors besides."""
+_FAILING = _OF_MATRICES - {"det", "qr", "slogdet"} | {"lstsq", "matrix_power"}
 _ADDING = frozenset(
     "average cross diff dot ediff1d einsum inner kron outer tensordot trace vdot vecdot".split()  # noqa: SIM905
 )
@@ -115,6 +117,8 @@ def _call(func: Any, args: Any, kw: Any) -> Any:
         return _WORKED_OUT[name](*args, **kw)
     if name in _MOVING and (secret or any(each.dtype.kind == "f" for each in parts([args, kw]))):
         return _moved(func, args, kw)
+    if secret and name in _OF_MATRICES and np.ndim(kw["a"]) > 2:
+        return _of_each_matrix(func, kw)
     if secret and name in _OF_ALL and not args:
         return _along(func, kw)
     return plainly(func, values(args, what), values(kw, what))
@@ -134,8 +138,25 @@ def of_all(func: Callable[..., Any], name: str, args: Any, kw: Any) -> Any:
     given = [*numbers_in([args, kw]), *_not_finite([args, kw])]
     key = arguments(*given), repr((_shapes(args), _shapes(kw)))
 
+    if isinstance(result, tuple):
+        several = [_numbered(each, f"{name}.{k}", given, key) for k, each in enumerate(result)]
+        if name == "lstsq":
+            several[1] = Residuals()  # how many there are hangs on the numbers
+        return getattr(type(result), "_make", tuple)(several)
+    return _numbered(result, name, given, key)
+
+
+class Residuals:
+    """Stand for what ``np.linalg.lstsq`` leaves over: whatever is asked of it ends the proof."""
+
+    def __getattr__(self, name: str) -> Any:
+        now().leave("residuals of lstsq, of which there are none where columns are dependent,")
+
+
+def _numbered(result: Any, name: str, given: list[Any], key: Any) -> Any:
+    """Return an array, or number, each of whose numbers is a function of all that is given."""
     if not isinstance(result, (np.ndarray, np.generic, int, float)) or np.iscomplexobj(result):
-        now().leave(f"{name} of a secret, of several results or complex numbers,")
+        now().leave(f"{name} of a secret, of complex numbers or other results,")
     flat = np.asarray(result)
     out = np.empty(flat.shape, object)
     for k, value in enumerate(flat.ravel().tolist()):
@@ -163,6 +184,25 @@ def _shapes(value: Any) -> Any:
     return [_shapes(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
+def _of_each_matrix(func: Any, given: dict[str, Any]) -> Any:
+    """Call a function of matrices with each of an array of them, and of those that it has besides."""
+    stacked = {key: followed(each) for key, each in given.items() if key in ("a", "b") and np.ndim(each) > 2}
+    lead = np.broadcast_shapes(*(each.shape[:-2] for each in stacked.values()))
+    stacked = {key: np.broadcast_to(each, (*lead, *each.shape[-2:])) for key, each in stacked.items()}
+    parts = [given | {key: each[k] for key, each in stacked.items()} for k in np.ndindex(lead)]
+    return _stacked([of_all(func, func.__name__, [], part) for part in parts], lead)
+
+
+def _stacked(results: list[Any], lead: tuple[int, ...]) -> Any:
+    """Put results of several calls together: arrays, numbers, or tuples of these."""
+    if isinstance(results[0], tuple):
+        parts = [_stacked(list(part), lead) for part in zip(*results, strict=True)]
+        return getattr(type(results[0]), "_make", tuple)(parts)
+    arrays = [followed(each) for each in results]
+    out = np.stack([each.objects for each in arrays])
+    return array_of(out.reshape(*lead, *out.shape[1:]), arrays[0].kind)
+
+
 def _along(func: Any, given: dict[str, Any]) -> Any:
     """Call a function of what lies along an axis, lane by lane; of everything where no one axis is named."""
     name, data = func.__name__, next(iter(given))
@@ -175,9 +215,8 @@ def _along(func: Any, given: dict[str, Any]) -> Any:
     lanes = np.moveaxis(x.objects, axis, -1)
     results = [of_all(func, name, [array_of(lanes[k].copy(), x.kind)], rest) for k in np.ndindex(lanes.shape[:-1])]
     if isinstance(results[0], Followed):
-        stacked = np.stack([each.objects for each in results])
-        stacked = np.moveaxis(stacked.reshape(*lanes.shape[:-1], *stacked.shape[1:]), -1, axis)
-        return array_of(stacked, results[0].kind)
+        stacked = _stacked(results, lanes.shape[:-1])
+        return array_of(np.moveaxis(stacked.objects, -1, axis), stacked.kind)
     out = np.empty(len(results), object)
     out[:] = results
     out = out.reshape(lanes.shape[:-1])
@@ -246,8 +285,7 @@ def where(condition: Any, *choices: Any) -> Any:
             return x if c else y
         if x is y or (not isinstance(x, Number) and not isinstance(y, Number) and repr(x) == repr(y)):
             return x
-        step = common_step(*(each.step if isinstance(each, Number) else size_of(each) for each in (x, y)))
-        return function("where", lambda c, x, y: x if c else y, c, x, y, step=step)
+        return function("where", lambda c, x, y: x if c else y, c, x, y)
 
     given = [x.kind if isinstance(each, (np.ndarray, list)) else each for each, x in zip(choices, (a, b), strict=True)]
     kind = np.result_type(*(each.value if isinstance(each, Number) else each for each in given))
@@ -277,7 +315,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> 
     count = a.size if axis is None else math.prod(a.shape[each] for each in np.atleast_1d(axis).tolist())
     short = np.dtype(np.float32) if kind == np.float16 and dtype is None else kind
     found = _reducing(np.add)(a, axis, short, keepdims) / count
-    return found if found.dtype == kind else found.astype(kind)
+    return found if getattr(found, "dtype", kind) == kind else found.astype(kind)  # a number where all are public
 
 
 def _running(ufunc: Any) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
 """Draws: variables where they are secret, in ``draw_masks`` and from the system; public coins elsewhere.
 
-A coin is a :class:`~secmix.kernel.coins.Public`, of which the options are listed where these are few. Below: which
-stream of draws a secret seed makes.
+A coin is a :class:`~secmix.kernel.randomness.coins.Public`, of which the options are listed where these are few. Below:
+which stream of draws a secret seed makes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, array_of, of_table, values, within
-from secmix.kernel.coins import MOST_OPTIONS, by_value, coin_among
-from secmix.kernel.forms import alone
-from secmix.kernel.numbers import Number, function
-from secmix.kernel.state import DRAWS, INF, here, now, tracing
-from secmix.kernel.streams import (
+from secmix.kernel.randomness.coins import MOST_OPTIONS, by_value, coin_among
+from secmix.kernel.randomness.streams import (
     OF_SEQUENCE,
     Piece,
     Stream,
@@ -32,7 +28,11 @@ from secmix.kernel.streams import (
     secret_pieces,
     stream_of,
 )
-from secmix.kernel.tables import unknowns
+from secmix.kernel.values.arrays import Followed, array_of, of_table, values, within
+from secmix.kernel.values.forms import alone
+from secmix.kernel.values.numbers import Number, function
+from secmix.kernel.values.state import DRAWS, INF, here, now, tracing
+from secmix.kernel.values.tables import unknowns
 
 LAWS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("standard_normal", "random", "standard_cauchy"), ()),

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from secmix.kernel.forms import Form, Packed, Shared, packed, scaled, tables_of
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import Trace, Variable
-from secmix.kernel.tables import Table, kept_once
+from secmix.kernel.values.forms import Form, Packed, Shared, packed, scaled, tables_of
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import Trace, Variable
+from secmix.kernel.values.tables import Table, kept_once
 
 TOLERANCE = 1e-9
 """What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on
@@ -397,12 +397,15 @@ def _words(
         if None in line:
             return None, "numbers that lie between the steps of the masks"
         lines.append([c or 0 for c in line])
+        if q == inf and not any(sizes_of[0]) and 2 * max(map(abs, lines[-1]), default=0) >= words:
+            return None, "sums of numbers in units so large that they vanish modulo the masks"
     left = _eliminated(lines, words, len(draws))
     if left is None:
         return None, "multiples of masks: a residue of what they hide is open"
     rest = [row[len(draws) :] for row in left]
     reduced = _eliminated(rest, words, len(data), keep=True)
-    return (rest if reduced is None else reduced), ""
+    # Of equal rows one: rounding would take two for a little more.
+    return [list(row) for row in dict.fromkeys(map(tuple, rest if reduced is None else reduced))], ""
 
 
 def _uniform(table: Any, modulus: list[Any], draws: list[int], variables: list[Variable]) -> tuple[int, float]:

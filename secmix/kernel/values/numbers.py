@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.forms import Form, alone, is_same, scaled, sum_of
-from secmix.kernel.state import (
+from secmix.kernel.values.forms import Form, alone, is_same, scaled, sum_of
+from secmix.kernel.values.state import (
     DRAWS,
     EXACT,
     INF,
@@ -240,10 +240,9 @@ class Number:
         if isinstance(other, np.ndarray):
             return NotImplemented
         for low, high in ((self, other), (other, self)):
-            if isinstance(low, Number) and low.below and not isinstance(low.value, bool):
-                step = high.step if isinstance(high, Number) else size_of(high)
-                if is_multiple(step, 1 << (int(low.below) - 1).bit_length()):
-                    return low + high  # their bits do not meet
+            is_short = isinstance(low, Number) and low.below and not isinstance(low.value, bool)
+            if is_short and is_multiple(_step(high), 1 << (int(low.below) - 1).bit_length()):
+                return low + high  # their bits do not meet
         return function("or", operator.or_, self, other)
 
     def __and__(self, other: Any) -> Any:
@@ -408,7 +407,9 @@ def function(
     known = {} if waits else now().known
     if key not in known:
         pure = all(each.pure and is_same(each.form, form) for each in secret)
-        if step is None:
+        if step is None and kind in _CHOOSING:
+            step = functools.reduce(common_step, [_step(each) for each in args[_CHOOSING[kind] :]])
+        elif step is None:
             step = int(isinstance(value, (bool, int, np.bool_, np.integer)))
         out = Number(value, form if pure else None, 0, depends, step, pure=pure)
         out.made_of = () if pure else tuple(secret)
@@ -425,6 +426,8 @@ def function(
     return known[key]
 
 
+_CHOOSING = {"where": 1, "take": 1, "maximum": 0, "minimum": 0}
+"""Functions whose result is one of their arguments, and from which on."""
 _TINY, _SMALL = 5e-324, 1e-300  # by the latter much is left of a quotient that is finite
 _NEEDS = {
     **{"sqrt": (0, 0.0), "log1p": (0, 2.0**-53 - 1), "divide": (1, _SMALL), "other truediv": (0, _SMALL)},
@@ -453,6 +456,10 @@ _NOT_NEGATIVE = frozenset({"absolute", "square", "exp", "exp2", "sqrt", "norm", 
 
 def _bounds(args: Any) -> list[Any]:
     return [each.least if isinstance(each, Number) else each for each in args]
+
+
+def _step(value: Any) -> Any:
+    return value.step if isinstance(value, Number) else size_of(value)
 
 
 def _size(value: Any) -> Any:
@@ -517,22 +524,36 @@ def _below(name: str, args: Any, least: Any) -> Any:
     return min(filter(None, bounds), default=0) if name == "minimum" else bounds[0] and bounds[0] + _ROUNDED[name]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Peak:
     """How a number is made of the largest of others: a softmax divides by a sum of which one term is exp(0)."""
 
     kind: str  # "largest" of all; how far one is "below" that; a sum of "exponentials" of how far several are
-    of: frozenset[Any]  # the identities of all
-    those: frozenset[Any]  # of these, of the ones that it is made of
+    among: Any  # all; once they are asked for, their identities
+    those: frozenset[Any] = frozenset()  # of these, of the ones that it is made of
+
+    @property
+    def of(self) -> frozenset[Any]:
+        """The identities of all: where the largest of many is only compared, nobody asks."""
+        if type(self.among) is tuple:
+            identities, waiting = set(), [*self.among]
+            while waiting:
+                peak = getattr(each := waiting.pop(), "peak", None)
+                if peak is None or peak.kind != "largest":
+                    identities.add(_identity(each))
+                elif type(peak.among) is tuple:
+                    waiting += peak.among
+                else:
+                    identities |= peak.among
+            self.among = frozenset(identities)
+        return self.among  # type: ignore[no-any-return]
 
 
 def _peak(name: str, args: Any) -> Peak | None:
     first = args[0].peak if isinstance(args[0], Number) else None
     if name == "exp":
         return replace(first, kind="exponentials") if first and first.kind == "below" else None
-    several = [getattr(each, "peak", None) for each in args]
-    own = [p.of if p and p.kind == "largest" else {_identity(x)} for p, x in zip(several, args, strict=True)]
-    return Peak("largest", frozenset().union(*own), frozenset())
+    return Peak("largest", args)
 
 
 def _with_peak(out: Number, a: Number, b: Any, sign: int) -> Number:

@@ -17,18 +17,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from secmix.kernel.arrays import Followed, array_of, as_words, concrete, is_secret, values
-from secmix.kernel.coins import ITSELF, Public
-from secmix.kernel.forms import alone
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import DRAWS, INF, Place, Trace, following, here, may_be_caught, now
+from secmix.kernel.randomness.coins import ITSELF, Public
+from secmix.kernel.values.arrays import Followed, array_of, as_words, concrete, is_secret, values
+from secmix.kernel.values.forms import alone
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import DRAWS, INF, Place, Trace, following, here, may_be_caught, now
 
 OF_SEQUENCE = "of a SeedSequence"
 END_OF_KEY = ("public", "end of key")
 ENOUGH = 128
 """Bits of a seed that nobody tries through."""
 PUBLIC, AGREED = "public keys by X25519", "agreement by X25519"
-"""Functions of private keys; see :mod:`secmix.kernel.agreement`."""
+"""Functions of private keys; see :mod:`secmix.kernel.randomness.agreement`."""
 Piece = tuple[Any, ...]
 """Of a seed: ("public", number), ("iteration", byte, of how many, call), ("draw", variable, modulo this), or ("byte",
 of a stream or a draw, which)."""

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from secmix.kernel.agreement import X25519, PrivateKey, PublicKey
-from secmix.kernel.state import INF, now
-from secmix.kernel.streams import (
+from secmix.kernel.randomness.agreement import X25519, PrivateKey, PublicKey
+from secmix.kernel.randomness.streams import (
     END_OF_KEY,
     Piece,
     SecretBytes,
@@ -29,6 +28,7 @@ from secmix.kernel.streams import (
     is_of_secrets,
     stream_of,
 )
+from secmix.kernel.values.state import INF, now
 
 _NAMES = sorted(name for name in hashlib.algorithms_guaranteed if hasattr(hashlib, name))
 _LENGTH = 8  # bytes of a digest that has no length of its own, to compare algorithms by

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from secmix.kernel.state import now
-from secmix.kernel.streams import (
+from secmix.kernel.randomness.streams import (
     AGREED,
     PUBLIC,
     Piece,
@@ -26,6 +25,7 @@ from secmix.kernel.streams import (
     stream_of,
     system_bytes,
 )
+from secmix.kernel.values.state import now
 
 X25519 = "cryptography.hazmat.primitives.asymmetric.x25519"
 _LENGTH = 32

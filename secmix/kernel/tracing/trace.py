@@ -1,18 +1,20 @@
 """One fit of a sum protocol, followed: the same object on the same channel, call after call.
 
-The trace checks itself, every time: an untraced call of the same seeds sends the same messages, and calls with other
-inputs and other masks are made of the same combinations of them.
+Each trace is checked (`secmix.kernel.proving`): an untraced call of the same seeds sends the same messages, and calls
+with other inputs and other masks are made of the same combinations of them.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import thread as pools
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,8 +24,14 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
-from secmix.kernel.algebra import Encodings, encodings
-from secmix.kernel.arrays import (
+from secmix.kernel.randomness.coins import ITSELF, Public, global_coins
+from secmix.kernel.randomness.draws import Draws
+from secmix.kernel.randomness.streams import SecretBytes
+from secmix.kernel.tracing.kept import KEPT, kept
+from secmix.kernel.tracing.python_library import asked_in, done_later, goes_on_beside, is_of_machine
+from secmix.kernel.tracing.world import drawing_apart, limits_noted, modules_of, own_of, replaced, with_method
+from secmix.kernel.values.algebra import Encodings, encodings
+from secmix.kernel.values.arrays import (
     Followed,
     array_of,
     concrete,
@@ -35,29 +43,26 @@ from secmix.kernel.arrays import (
     secrets_in,
     variables_of,
 )
-from secmix.kernel.coins import ITSELF, Public, global_coins
-from secmix.kernel.draws import Draws
-from secmix.kernel.forms import MOST_TERMS, alone
-from secmix.kernel.kept import KEPT, kept
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import (
+from secmix.kernel.values.forms import MOST_TERMS, alone
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import (
     ANYTHING,
     INF,
     LeftTrace,
     Place,
     Trace,
+    file_of,
     following,
     hearing_in,
     identities_in,
     is_followed,
+    is_of_call,
     is_protocol,
     is_raise,
     now,
     outlets_of_now,
 )
-from secmix.kernel.streams import SecretBytes
-from secmix.kernel.tables import unknowns
-from secmix.kernel.world import drawing_apart, modules_of, replaced, with_method
+from secmix.kernel.values.tables import unknowns
 from secmix.network import Network
 from secmix.transcript import Block, Channel, Transcript, listening, passed_on, watched
 
@@ -183,6 +188,9 @@ class _Channel(Channel):
         self.fit, self.transcript = fit, _Record()
 
     def _pass(self, round: int, sender: Any, receiver: Any, kind: str, payload: Any, line: Any, content: Any) -> Any:
+        if not self.fit.trace.is_under_way:  # a thread goes on after the call, which has ended the proof
+            return payload
+
         def write(name: str, rows: Any) -> Any:
             if isinstance(rows, SecretBytes):
                 raise LeftTrace(f"'{name}' is secret bytes, the same for all runs; send np.frombuffer() of each run's")
@@ -260,8 +268,9 @@ def follow(
     script: tuple[int, ...] = (),
     varying: frozenset[str] = frozenset(),
     looks: bool = True,
+    heard: bool = True,
 ) -> Fit:
-    """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel.
+    """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel; unless ``heard``, on its own.
 
     With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``iterations``
     says which the calls are; where it is empty each may be any. ``flip`` is a guard to be taken the other way, from
@@ -284,12 +293,16 @@ def follow(
             fit.kept.append(digest)
             fit.counts.append(numbers)
 
-    with ExitStack() as end, replaced(modules), following(trace), guarded(protocol), listening(_other_channel):
+    own = own_of(protocol, modules)
+    with ExitStack() as end, replaced(modules, own), following(trace), guarded(protocol), listening(_other_channel):
         end.enter_context(uncollected())
         end.enter_context(with_method(ThreadPoolExecutor, "submit", _submit_in_turn))
-        end.enter_context(_identities_noted(modules))
-        files = (getattr(sys.modules[name], "__file__", None) or "" for name in modules)
-        trace.hears = frozenset().union(*map(hearing_in, files))
+        end.enter_context(with_method(threading.Thread, "start", _start))
+        end.enter_context(limits_noted())
+        if not heard:
+            end.enter_context(with_method(Channel, "__init__", functools.partialmethod(_made, channel)))
+        end.enter_context(_questions_noted(modules, own))
+        trace.hears = frozenset().union(*(hearing_in(file_of(name)) for name in modules))
         trace.outlets = outlets_of_now()  # as they are while what is written is watched
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
@@ -303,7 +316,7 @@ def follow(
                 any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
                 with drawing_apart(beside):
-                    _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel)
+                    _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel, heard)
                 look(varying)
             except (LeftTrace, Exception) as error:
                 if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):
@@ -342,16 +355,39 @@ def uncollected() -> Iterator[None]:
 
 
 _TURN = 2.0  # seconds that a task is waited for; those that wait for each other take longer
-_SUBMIT = ThreadPoolExecutor.submit
-_BUS = str(Path(__file__).parents[1] / "wrap" / "bus.py")  # whose parties wait for each other
+_SUBMIT, _START = ThreadPoolExecutor.submit, threading.Thread.start
+_WORKER = pools._worker  # what threads of a pool run
+_BUS = str(Path(__file__).parents[2] / "wrap" / "bus.py")  # whose parties wait for each other
 
 
 def _submit_in_turn(self: Any, *task: Any, **kw: Any) -> Any:
     """Stand for ``submit``: a task is done before the next begins, for what it computes is numbered in that order."""
-    future, trace = _SUBMIT(self, *task, **kw), now()
-    if trace.takes_turns and threading.get_ident() == trace.thread and sys._getframe(1).f_code.co_filename != _BUS:
-        trace.takes_turns = not wait([future], _TURN).not_done
+    future = _SUBMIT(self, *task, **kw)
+    if is_of_call():  # others may hand over tasks of their own meanwhile
+        trace = now()
+        trace.tasks.append(future)
+        if trace.takes_turns and threading.get_ident() == trace.thread and sys._getframe(1).f_code.co_filename != _BUS:
+            trace.takes_turns = not wait([future], _TURN).not_done
     return future
+
+
+def _start(self: threading.Thread) -> None:
+    """Stand for ``Thread.start``: note the threads that a call starts, and those that they start."""
+    if is_of_call():
+        now().threads.append(self)
+    _START(self)
+
+
+def _await_threads() -> None:
+    """End the proof if a thread goes on once its call is over; those of a pool wait for tasks."""
+    late: set[Any] = wait(now().tasks, _TURN).not_done
+    for thread in now().threads:
+        if getattr(thread, "_target", None) is not _WORKER:
+            thread.join(_TURN)
+            late |= {thread} if thread.is_alive() else set()
+    now().tasks.clear()
+    if late:
+        raise LeftTrace("a thread goes on after the call, unseen: join it")
 
 
 _MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
@@ -359,16 +395,27 @@ _TOOL = 4  # of those that may watch lines, one that neither a debugger nor a pr
 
 
 @contextmanager
-def _identities_noted(modules: Iterable[str]) -> Iterator[None]:
-    """End the proof at a line of these modules that asks what something *is*: a stand-in is nothing else."""
-    files = {str(getattr(sys.modules[name], "__file__", None)) for name in modules}
-    lines = {file: several for file in files if (several := identities_in(file))}
+def _questions_noted(modules: Iterable[str], own: Iterable[str]) -> Iterator[None]:
+    """End the proof at a line of these modules that asks what something *is*: a stand-in is nothing else.
+
+    A line that asks the machine narrows the claim.
+    """
+    files, of_own = ({*map(file_of, each)} for each in (modules, own))
+    compared = {file: identities_in(file) for file in files}
+    asked = {file: asked_in(file) if file in of_own else {} for file in files}
+    lines = {file: several for file in files if (several := compared[file].keys() | asked[file].keys())}
+    now().by_value.update(done_later(of_own))
+    if beside := goes_on_beside(own):
+        now().narrow(beside)
 
     def reached(frame: Any) -> None:  # pragma: no cover (what watches lines is not watched itself)
-        compared = lines[frame.f_code.co_filename].get(frame.f_lineno, [])
-        if not now().left and any(is_followed(each, frame) for each in compared):
-            place = Place(frame.f_code.co_filename, frame.f_lineno)
-            now().left.append(("a secret or a public number that is compared by identity (leave `is` out)", place))
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        for how, of in asked[file].get(line, ()):
+            if how not in now().by_value and is_of_machine(of, frame):
+                now().by_value[how] = Place(file, line)
+        if not now().left and any(is_followed(each, frame) for each in compared[file].get(line, ())):
+            how = "a secret or a public number that is compared by identity (leave `is` out)"
+            now().left.append((how, Place(file, line)))
 
     with _lines_watched(lines, reached) if lines else nullcontext():
         yield
@@ -414,10 +461,15 @@ def _draws(*seed: int) -> Draws:
     return Draws(np.random.default_rng(seed).bit_generator)
 
 
-def _follow_call(protocol: Any, network: Network, private: Followed, rng: Any, masks: Any, channel: _Channel) -> None:
+def _follow_call(
+    protocol: Any, network: Network, private: Followed, rng: Any, masks: Any, channel: _Channel, heard: bool
+) -> None:
     before, table = private.copy().reading.ravel().tolist(), private.table
     coins = global_coins()
-    result, _ = _traced_call(protocol, private, network, rng, masks, channel)
+    try:
+        result, _ = _traced_call(protocol, private, network, rng, masks, channel if heard else None)
+    finally:
+        _await_threads()
     for what, state in global_coins().items():
         if state != coins[what]:
             code = getattr(type(protocol).average, "__code__", _traced_call.__code__)
@@ -438,7 +490,7 @@ def _is_same(input_: Number, number: Any) -> bool:
     )
 
 
-def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel) -> Any:
+def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel | None) -> Any:
     return protocol.average(inputs, network, rng, masks=masks, channel=channel)
 
 
@@ -480,8 +532,18 @@ def _inputs(given: Any) -> Followed:
     return array_of(numbers, float)  # type: ignore[no-any-return]
 
 
+_MADE = Channel.__init__
+
+
+def _made(self: Channel, given: Channel, **kw: Any) -> None:
+    """Stand for ``Channel()`` where a call is given none: what it makes carries messages as ``given`` would."""
+    _MADE(self, **kw)
+    if type(self) is Channel and is_of_call():
+        self.__dict__.update(given.__dict__, _pass=given._pass)
+
+
 def _other_channel(channel: Any, block: Any) -> None:
-    if not isinstance(channel, _Channel):
+    if not isinstance(channel, _Channel) and "fit" not in channel.__dict__:
         now().leave("a message on another channel than the one given")
 
 

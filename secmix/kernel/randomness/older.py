@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from secmix.kernel.coins import SYSTEM, by_value
-from secmix.kernel.draws import (
+from secmix.kernel.randomness.coins import SYSTEM, by_value
+from secmix.kernel.randomness.draws import (
     LAWS,
     OfStream,
     is_seed,
@@ -24,9 +24,9 @@ from secmix.kernel.draws import (
     secretly,
     unseeded,
 )
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, now, tracing
-from secmix.kernel.streams import Piece, SecretBytes, Stream, as_pieces, bare, is_of_secrets, stream_of
+from secmix.kernel.randomness.streams import Piece, SecretBytes, Stream, as_pieces, bare, is_of_secrets, stream_of
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import INF, now, tracing
 
 _WORD = 32  # bits of a number that seeds RandomState
 _SEEDED_ALIKE = ("random.Random", "RandomState by several numbers")  # both by words of 32 bits

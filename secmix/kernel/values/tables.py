@@ -1,8 +1,8 @@
 """Tables: vectors of real numbers of which all entries are the same combinations, of variables one after the other.
 
 A protocol that adds vectors up treats their entries alike. Such vectors are followed as one: a matrix of coefficients
-in place of a :class:`~secmix.kernel.numbers.Number` an entry. They add up as those do; whatever else is asked of them
-asks the numbers.
+in place of a :class:`~secmix.kernel.values.numbers.Number` an entry. They add up as those do; whatever else is asked
+of them asks the numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.forms import CHEAP, EACH, LONG, Packed, Shared
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, now
+from secmix.kernel.values.forms import CHEAP, EACH, LONG, Packed, Shared
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import INF, now
 
 MOST_VECTORS = 2**12
 """Vectors that are drawn, or given, at once: more are followed by number, which takes a hundred times as long."""

@@ -15,6 +15,7 @@ import linecache
 import logging
 import math
 import os
+import re
 import sys
 import sysconfig
 import threading
@@ -38,7 +39,7 @@ ANYTHING = -1
 
 _LIBRARIES = tuple({sysconfig.get_path(each) for each in ("stdlib", "platstdlib", "purelib", "platlib")})
 _FOLLOWED_AS_THEY_ARE = tuple(os.path.join(path, name) for path in _LIBRARIES for name in ("numpy", "scipy"))
-_KERNEL = os.path.dirname(os.path.abspath(__file__))
+_KERNEL = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _TRANSCRIPT = os.path.join(os.path.dirname(_KERNEL), "transcript")
 _COINS = os.path.join(os.path.dirname(_KERNEL), "wrap", "library_coins.py")  # which stand for the system's
 _SHARES = os.path.join(os.path.dirname(_KERNEL), "wrap", "share_sum.py")  # whose ``with`` hands coins over, and no more
@@ -133,6 +134,8 @@ class Trace:
     takes_turns: bool = True  # while no task of a pool waits for another
     thread: int = field(default_factory=threading.get_ident)  # that follows; a protocol may start others
     hears: frozenset[str] = frozenset()  # how a protocol hears of floating-point errors, as of :func:`numpy.seterr`
+    threads: list[threading.Thread] = field(default_factory=list)  # that a protocol has started
+    tasks: list[Any] = field(default_factory=list)  # that it has handed over to pools in this call
 
     def variable(self, kind: Literal["input", "code", "draw"], node: int, value: Any, step: float, **law: Any) -> int:
         """Add a variable, and return its number."""
@@ -144,6 +147,11 @@ class Trace:
     def ends(self) -> tuple[int, int]:
         """The numbers of the first and the last variable."""
         return next(iter(self.variables), 0), next(reversed(self.variables), -1)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Say whether it is the trace that is under way."""
+        return any(each is self for each in _NOW[-1:])
 
     def own(self, number: int) -> Variable:
         """Return the variable of that number; end the proof if it is one of another trace."""
@@ -175,7 +183,7 @@ class Trace:
         if self.answering:
             return outcome != (secret is self.flipped)
         place = here(in_part=True)
-        if not _guards(_text_of(place.file), place.line, place.part):
+        if not _guards(text_of(place.file), place.line, place.part):
             self.leave("a branch on a secret")
         elif may_be_caught():
             self.leave("a branch on a secret, whose error the protocol may catch,")
@@ -230,6 +238,11 @@ def tracing() -> bool:
     return bool(_NOW)
 
 
+def is_of_call() -> bool:
+    """Say whether this thread is that of a call that is followed, or was started by one: others go on meanwhile."""
+    return any(threading.get_ident() in {x.thread, *(each.ident for each in x.threads)} for x in _NOW[-1:])
+
+
 def outlets_of_now() -> frozenset[int]:
     """Return the output and the handlers of loggers that there are, by identity."""
     loggers = [logging.root, *logging.root.manager.loggerDict.values()]
@@ -272,7 +285,12 @@ def is_protocol(file: str) -> bool:
     """Say whether a file belongs neither to Python, nor to NumPy, nor to this package; a notebook's cell has none."""
     if file.startswith((_KERNEL, _COINS, outlets.__file__, *_FOLLOWED_AS_THEY_ARE, "<frozen ")):
         return False
-    return "site-packages" in file or not file.startswith(_STDLIB)
+    return not is_of_library(file)
+
+
+def is_of_library(file: str) -> bool:
+    """Say whether a file is of Python's library."""
+    return file.startswith(_STDLIB) and "site-packages" not in file
 
 
 def asks_for_class(frame: Any) -> bool:
@@ -295,7 +313,7 @@ def may_be_caught() -> bool:
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != "_traced_call":
         file = frame.f_code.co_filename
-        pythons = file.startswith(_STDLIB) and "site-packages" not in file and not file.startswith(_KERNEL)
+        pythons = is_of_library(file) and not file.startswith(_KERNEL)
         if file != _SHARES and (_is_quiet(frame) if is_protocol(file) else pythons):
             return True
         frame = frame.f_back
@@ -314,7 +332,7 @@ def is_raise(place: Place) -> bool:
     """Say whether a line is one of a ``raise``, or of an ``assert``."""
     return any(
         isinstance(node, (ast.Raise, ast.Assert)) and node.lineno <= place.line <= (node.end_lineno or 0)
-        for node in _nodes(_text_of(place.file))
+        for node in nodes_of(text_of(place.file))
     )
 
 
@@ -322,21 +340,31 @@ def hearing_in(file: str) -> frozenset[str]:
     """Return how a protocol's file has floating-point errors, or warnings of these, raised or handed on.
 
     Beside the words of :func:`numpy.seterr`, "weak" where a function is called as an object goes, which tells nobody of
-    an error.
+    an error, and "asked" where it reads how often a cache was.
     """
     is_own = is_protocol(file) and "site-packages" not in file  # a library's functions do as they say
-    return _hearing(_text_of(file)) if is_own else frozenset()
+    return _hearing(text_of(file)) if is_own else frozenset()
+
+
+# What is looked for: a text that names none of these need not be parsed, which takes a second for all of this library.
+_HEARS = re.compile(
+    r"\b(showwarning|captureWarnings|seterr(call)?|cache_info|WeakMethod|finalize|ref|errstate|simplefilter|"
+    r"filterwarnings)\b"
+)
 
 
 @lru_cache(maxsize=1024)
 def _hearing(text: tuple[str, ...]) -> frozenset[str]:
     ways: set[str] = set()
-    for node, is_followed in _with_calls(ast.parse("".join(text)) if _nodes(text) else None):
-        name = getattr(node, "attr", getattr(node, "id", ""))
+    nodes = nodes_of(text) if any(map(_HEARS.search, text)) else ()
+    for node, is_followed in _with_calls(ast.parse("".join(text)) if nodes else None):
+        name = name_of(node)
         if name in ("showwarning", "captureWarnings", "seterrcall") and not is_followed:
             ways.add("call")
+        if name == "cache_info":
+            ways.add("asked")
         if isinstance(node, ast.Call):
-            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            called = name_of(node.func)
             of_call = (*node.args, *(each.value for each in node.keywords))
             given = {each.value for each in of_call if isinstance(each, ast.Constant) and isinstance(each.value, str)}
             if called == "WeakMethod" or (called in ("finalize", "ref") and len(of_call) > 1):  # a cipher's takes none
@@ -359,23 +387,23 @@ def _with_calls(node: Any, is_followed: bool = False) -> Iterator[tuple[Any, boo
 
 def imports_in(file: str) -> list[Any]:
     """List the imports in a protocol's file."""
-    return _imports(_text_of(file)) if is_protocol(file) else []
+    return _imports(text_of(file)) if is_protocol(file) else []
 
 
 @lru_cache(maxsize=1024)
 def _imports(text: tuple[str, ...]) -> list[Any]:
-    return [node for node in _nodes(text) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return [node for node in nodes_of(text) if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
 def identities_in(file: str) -> dict[int, list[Any]]:
     """Return what is compared by identity in a protocol's file, by line; with None anything may be."""
-    return {} if file.startswith(os.path.dirname(_KERNEL)) or not is_protocol(file) else _identities(_text_of(file))
+    return {} if file.startswith(os.path.dirname(_KERNEL)) or not is_protocol(file) else _identities(text_of(file))
 
 
 @lru_cache(maxsize=1024)
 def _identities(text: tuple[str, ...]) -> dict[int, list[Any]]:
     lines: dict[int, list[Any]] = {}
-    for node in _nodes(text):
+    for node in nodes_of(text):
         several = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node]
         by_identity = isinstance(node, ast.MatchSingleton) or any(
             isinstance(op, (ast.Is, ast.IsNot)) for op in getattr(node, "ops", ())
@@ -395,15 +423,26 @@ def is_followed(node: Any, frame: Any) -> bool:
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return True
     try:  # what a generator has not drawn yet it draws from ".0"
-        value = _value_of(node, frame)
+        value = value_of(node, frame)
         values = [value] if value is not None else [*copy.copy(frame.f_locals[".0"])]
     except (KeyError, TypeError):
         return True
     return any(type(each).__module__.startswith("secmix.kernel") for each in values)
 
 
-def _text_of(file: str) -> tuple[str, ...]:
+def text_of(file: str) -> tuple[str, ...]:
+    """Return the lines of a file, none where it cannot be read."""
     return tuple(linecache.getlines(file))
+
+
+def file_of(module: str) -> str:
+    """Return the file of a loaded module; empty where it has none."""
+    return getattr(sys.modules[module], "__file__", None) or ""
+
+
+def name_of(node: Any) -> str:
+    """Return the last name of what a text names; empty where it is no name."""
+    return str(getattr(node, "attr", getattr(node, "id", "")))
 
 
 @lru_cache(maxsize=4096)
@@ -412,10 +451,10 @@ def _guards(text: tuple[str, ...], line: int, part: tuple[Any, ...]) -> bool:
 
     A function that asks for truth values, other than ``any``, ``all`` and ``bool``, may choose a value by them.
     """
-    for node in _nodes(text):
+    for node in nodes_of(text):
         if isinstance(node, ast.Call) and (True, *_ends_of(node)) == part and not _asks(node):
             return False
-    for node in _nodes(text):
+    for node in nodes_of(text):
         if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0):
             return _names_nothing(node.test)
         if isinstance(node, ast.If) and node.test.lineno <= line <= (node.test.end_lineno or 0):
@@ -450,7 +489,7 @@ def _names_nothing(test: Any) -> bool:
     )
 
 
-_LOOKING = frozenset(
+LOOKING = frozenset(
     """
     abs all any bool callable float hasattr int isinstance len list max min range round set sorted sum tuple type zip
     argmax argmin astype copy get item items keys mean prod ravel reshape std tolist transpose values var
@@ -467,7 +506,7 @@ def _looks(node: Any) -> bool:
     while isinstance(root, ast.Attribute):
         root = root.value
     is_numpys = root is not node.func and getattr(root, "id", "") in ("np", "numpy", "math")
-    return is_numpys or getattr(node.func, "attr", getattr(node.func, "id", "")) in _LOOKING
+    return is_numpys or name_of(node.func) in LOOKING
 
 
 _LEVELS = frozenset("debug info warning error critical exception log".split())  # noqa: SIM905
@@ -476,7 +515,7 @@ _IN_TEXT = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.BinOp, ast
 
 def writes_text(frame: Any) -> bool:
     """Say whether a frame is at a statement that prints or logs, to what was there before, and does nothing else."""
-    by = _value_of(_written_by(_text_of(frame.f_code.co_filename), frame.f_lineno), frame)
+    by = value_of(_written_by(text_of(frame.f_code.co_filename), frame.f_lineno), frame)
     if by is print:
         return id(sys.stdout) in now().outlets
     logger = logging.root if by is logging else by if isinstance(by, logging.Logger) else None
@@ -490,7 +529,7 @@ def writes_text(frame: Any) -> bool:
 @lru_cache(maxsize=4096)
 def _written_by(text: tuple[str, ...], line: int) -> Any:
     """Return what logs in the one statement of a line, or prints; None where it may do more."""
-    several = [x for x in _nodes(text) if isinstance(x, ast.stmt) and x.lineno <= line <= (x.end_lineno or 0)]
+    several = [x for x in nodes_of(text) if isinstance(x, ast.stmt) and x.lineno <= line <= (x.end_lineno or 0)]
     at = [node for node in several if node.lineno == line or not hasattr(node, "body")]
     call = at[0].value if len(at) == 1 and isinstance(at[0], ast.Expr) else None
     if not isinstance(call, ast.Call) or not all(isinstance(each.value, ast.Constant) for each in call.keywords):
@@ -514,15 +553,15 @@ def _is_length(node: Any) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
 
 
-def _value_of(node: Any, frame: Any) -> Any:
+def value_of(node: Any, frame: Any) -> Any:
     """Return what a name or an attribute stands for in a frame, or the logger that is got by its name."""
     if isinstance(node, ast.Name):
         spaces = (frame.f_locals, frame.f_globals, frame.f_builtins)
         return next((space[node.id] for space in spaces if node.id in space), None)
     if isinstance(node, ast.Attribute):
-        return getattr(_value_of(node.value, frame), node.attr, None)
+        return getattr(value_of(node.value, frame), node.attr, None)
     got = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "getLogger"
-    return _value_of(node.func.value, frame) if got else None
+    return value_of(node.func.value, frame) if got else None
 
 
 _ASKED_BY_PYTHON = frozenset(
@@ -533,7 +572,7 @@ _ASKED_BY_PYTHON = frozenset(
 
 def _is_quiet(frame: Any) -> bool:
     """Say whether an error at the line of a frame may be caught there, or kept by Python; generators may be dropped."""
-    text, line = _text_of(frame.f_code.co_filename), frame.f_lineno
+    text, line = text_of(frame.f_code.co_filename), frame.f_lineno
     if frame.f_code.co_flags & inspect.CO_GENERATOR and any(a <= line <= b for a, b in _ends(text)):
         return True
     return frame.f_code.co_name in _ASKED_BY_PYTHON or _within_try(text, line)
@@ -542,21 +581,21 @@ def _is_quiet(frame: Any) -> bool:
 @lru_cache(maxsize=256)
 def _ends(text: tuple[str, ...]) -> list[tuple[int, int]]:
     """List the lines of what is done ``finally``, from the first to the last."""
-    several = [node.finalbody for node in _nodes(text) if isinstance(node, (ast.Try, ast.TryStar)) and node.finalbody]
+    several = [node.finalbody for node in nodes_of(text) if isinstance(node, (ast.Try, ast.TryStar)) and node.finalbody]
     return [(body[0].lineno, body[-1].end_lineno or 0) for body in several]
 
 
 @lru_cache(maxsize=4096)
 def _within_try(text: tuple[str, ...], line: int) -> bool:
     """Say whether a line lies within what may catch an error; all do in a text that cannot be read."""
-    return not _nodes(text) or any(first <= line <= last for first, last in _catching(text))
+    return not nodes_of(text) or any(first <= line <= last for first, last in _catching(text))
 
 
 @lru_cache(maxsize=256)
 def _catching(text: tuple[str, ...]) -> list[tuple[int, int]]:
     """List the lines of what may catch an error, from the first to the last."""
     lines = []
-    for node in _nodes(text):
+    for node in nodes_of(text):
         if isinstance(node, (ast.With, ast.AsyncWith)):  # of several parts the first may catch what makes the second
             begin = node.items[1].context_expr if len(node.items) > 1 else node.body[0]
             lines.append((begin.lineno, node.body[-1].end_lineno or 0))
@@ -568,7 +607,8 @@ def _catching(text: tuple[str, ...]) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=256)
-def _nodes(text: tuple[str, ...]) -> tuple[Any, ...]:
+def nodes_of(text: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the parts of a text, none where it is no Python."""
     try:
         return tuple(ast.walk(ast.parse("".join(text))))[1:]
     except SyntaxError:

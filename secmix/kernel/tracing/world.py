@@ -7,7 +7,9 @@ and what reads memory stand for others meanwhile.
 from __future__ import annotations
 
 import ast
+import asyncio
 import builtins
+import concurrent.futures
 import decimal
 import fractions
 import functools
@@ -19,6 +21,7 @@ import itertools
 import math
 import operator
 import os
+import queue
 import random
 import secrets
 import ssl
@@ -39,17 +42,37 @@ import numpy as np
 import scipy.sparse
 import scipy.special
 
-from secmix.kernel.agreement import drawn_by
-from secmix.kernel.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
-from secmix.kernel.coins import ERRORS, OF_NUMPY, OF_PYTHON, SYSTEM, WARNINGS, Public, clock, lifted, noted
-from secmix.kernel.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
-from secmix.kernel.functions import FOLLOWED, OF_SCIPY, fsum, full, of_all_arguments
-from secmix.kernel.kept import is_filled
-from secmix.kernel.keystreams import ALGORITHMS, KEYED, ciphers
-from secmix.kernel.numbers import Number, as_integer, cast, function, plain
-from secmix.kernel.older import PythonsDraws, RandomStateDraws
-from secmix.kernel.state import imports_in, is_protocol, now, tracing
-from secmix.kernel.streams import SecretBytes, from_bytes, number_drawn, system_bytes, system_number, words_of
+from secmix.kernel.randomness.agreement import drawn_by
+from secmix.kernel.randomness.coins import (
+    ERRORS,
+    OF_NUMPY,
+    OF_PYTHON,
+    SYSTEM,
+    WARNINGS,
+    Public,
+    as_type,
+    clock,
+    lifted,
+    noted,
+    noted_limit,
+)
+from secmix.kernel.randomness.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
+from secmix.kernel.randomness.keystreams import ALGORITHMS, KEYED, ciphers
+from secmix.kernel.randomness.older import PythonsDraws, RandomStateDraws
+from secmix.kernel.randomness.streams import (
+    SecretBytes,
+    from_bytes,
+    number_drawn,
+    system_bytes,
+    system_number,
+    words_of,
+)
+from secmix.kernel.tracing.kept import is_filled
+from secmix.kernel.tracing.python_library import by_machine, files_noted, instead_of
+from secmix.kernel.values.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
+from secmix.kernel.values.functions import FOLLOWED, OF_SCIPY, fsum, full, of_all_arguments
+from secmix.kernel.values.numbers import Number, as_integer, cast, function, plain
+from secmix.kernel.values.state import file_of, imports_in, is_protocol, now, tracing
 
 _MOST_PARTS = 10_000
 _LOCK = threading.RLock()
@@ -83,7 +106,7 @@ def _full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
     if isinstance(value, int) and _are_counts(shape, np.dtype(np.intp if dtype is None else dtype), dtype):
         return np.full(public(shape, "a shape made of a secret"), value, dtype, **kw)
     if isinstance(value, Public):
-        return lifted(lambda each: np.full(shape, each, dtype), value)
+        return as_type(lambda each: np.full(shape, each, dtype), value, dtype)
     return full(shape, value, dtype)
 
 
@@ -106,7 +129,7 @@ def _taker(name: str) -> Callable[..., Any]:
                 fitting(x, np.dtype(dtype))
             x = _as_words(x, np.dtype(dtype)) if dtype is not None and np.dtype(dtype).kind in "iuO" else followed(x)
         if isinstance(x, Public):
-            return lifted(lambda each: original(each, dtype), x)
+            return as_type(lambda each: original(each, dtype), x, dtype)
         if isinstance(x, Followed):
             x = x if dtype is None or np.dtype(dtype) == x.kind else x.astype(dtype)
             return x.copy() if name == "array" and copy is not False else x
@@ -152,6 +175,11 @@ def _guarded(original: types.ModuleType, what: str = "") -> dict[str, Any]:
     """Return functions of a module that end the proof where they are given a secret; ``what`` names their coins."""
     members = _functions_of(original).items()
     return {n: _not_followed(noted(f, what) if what else f, f"{original.__name__}.{n}") for n, f in members}
+
+
+def _noted(module: types.ModuleType, *names: str) -> dict[str, Any]:
+    """Return functions of a module that note that the machine is asked."""
+    return {name: noted(getattr(module, name), by_machine(module.__name__, name)) for name in names}
 
 
 def _of_numbers(name: str) -> Callable[..., Any]:
@@ -238,6 +266,7 @@ def replacements() -> dict[int, Any]:
     numbers |= {name: of_all_arguments(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
     numbers |= {name: _tabled(getattr(np, name)) for name in ("eye", "identity")}
     numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
+    numbers |= _noted(np, "datetime64", "fromfile")
     numbers["random"] = replace(np.random, _guarded(np.random, OF_NUMPY) | generators)
     replace(np, numbers)
     special = {name: of_all_arguments(getattr(scipy.special, name)) for name in OF_SCIPY}
@@ -250,11 +279,15 @@ def replacements() -> dict[int, Any]:
     replace(operator, {name: _not_followed(getattr(operator, name), f"operator.{name}") for name in ("is_", "is_not")})
     replace(time, _guarded(time, "the clock") | clocks | {"sleep": _not_followed(time.sleep, "time.sleep")})
     replace(timeit, {"default_timer": clock(timeit.default_timer)})
+    replace(
+        concurrent.futures,
+        {"wait": noted_limit(concurrent.futures.wait, 0)} | _noted(concurrent.futures, "as_completed"),
+    )
     replace(uuid, {"uuid1": noted(uuid.uuid1, SYSTEM)})
     replace(ssl, {"RAND_bytes": noted(ssl.RAND_bytes, SYSTEM)})
     replace(hashlib, ALGORITHMS)
     replace(hmac, KEYED)
-    replace(decimal, {"Decimal": _reading(decimal.Decimal)})
+    replace(decimal, {"Decimal": _reading(decimal.Decimal)} | _noted(decimal, "getcontext", "localcontext"))
     replace(fractions, {"Fraction": _reading(fractions.Fraction)})
     for module in _NOT_FOLLOWED:
         replace(module, _guarded(module))
@@ -438,13 +471,26 @@ def _is_loaded(name: str, by: str) -> bool:
     return name in sys.modules
 
 
-def _instead(name: str, space: dict[str, Any], stands_for: dict[int, Any]) -> dict[str, Any]:
+def own_of(protocol: Any, modules: Iterable[str]) -> frozenset[str]:
+    """Return the modules that are a protocol's own: those of libraries that are installed do as they say."""
+    own = {kind.__module__.split(".")[0] for kind in type(protocol).__mro__}
+    installed = {name for name in modules if "site-packages" in file_of(name)}
+    return frozenset(
+        name
+        for name in modules
+        if (name not in installed or name.split(".")[0] in own) and not name.startswith("secmix.")
+    )
+
+
+def _instead(name: str, space: dict[str, Any], stands_for: dict[int, Any], is_own: bool) -> dict[str, Any]:
     """Return what stands for what in a module of a protocol's."""
     others = {key: _not_followed(each, key) for key, each in space.items() if _is_numbas(type(each)) and callable(each)}
     if not name.startswith("array_api"):
         others |= {key: value for key, value in _BUILTINS.items() if key not in space}
-    named = {key: stands_for[id(each)] for key, each in space.items() if id(each) in stands_for and key[:2] != "__"}
-    return others | named
+    own = {key: each for key, each in space.items() if key[:2] != "__"}
+    if is_own:
+        return others | {key: made for key, each in own.items() if (made := instead_of(each, stands_for)) is not each}
+    return others | {key: stands_for[id(each)] for key, each in own.items() if id(each) in stands_for}
 
 
 @contextmanager
@@ -470,13 +516,45 @@ def with_method(kind: type, name: str, method: Any) -> Iterator[None]:
         setattr(kind, name, own) if own is not None else delattr(kind, name)
 
 
-def _import(modules: frozenset[str], by_id: dict[int, Any], name: str, space: Any = None, *args: Any, **kw: Any) -> Any:
+_LIMITED: dict[tuple[Any, str], int] = {
+    (threading.Condition, "wait"): 0,
+    (threading.Condition, "wait_for"): 1,
+    (threading.Event, "wait"): 0,
+    (threading.Barrier, "wait"): 0,
+    (threading.Thread, "join"): 0,
+    (concurrent.futures.Future, "result"): 0,
+    (concurrent.futures.Future, "exception"): 0,
+    (queue.Queue, "get"): 1,
+    (queue.Queue, "put"): 2,
+    (asyncio.BaseEventLoop, "call_at"): 0,
+}
+"""Methods that wait, or have something done later, and which of their arguments says how long."""
+
+
+@contextmanager
+def limits_noted() -> Iterator[None]:
+    """Have waits with a limit of time noted meanwhile: what comes too late in another call may be left out."""
+    with ExitStack() as stack:
+        for (kind, name), place in _LIMITED.items():
+            stack.enter_context(with_method(kind, name, noted_limit(getattr(kind, name), place)))
+        yield
+
+
+def _import(
+    modules: frozenset[str],
+    own: frozenset[str],
+    by_id: dict[int, Any],
+    name: str,
+    space: Any = None,
+    *args: Any,
+    **kw: Any,
+) -> Any:
     """Stand for ``__import__``: what a function of these modules imports is followed, too, loaded before or not."""
     imported = _IMPORT(name, space, *args, **kw)
     if (space or {}).get("__name__") not in modules:
         return imported
     by_id.update(_ciphers())
-    return by_id.get(id(imported), imported)
+    return instead_of(imported, by_id) if space["__name__"] in own else by_id.get(id(imported), imported)
 
 
 def _import_by_name(modules: frozenset[str], by_id: dict[int, Any], name: str, package: str | None = None) -> Any:
@@ -485,7 +563,7 @@ def _import_by_name(modules: frozenset[str], by_id: dict[int, Any], name: str, p
     if is_protocol(sys._getframe(1).f_code.co_filename) and tracing():
         if _is_protocols(imported.__name__) and imported.__name__ not in modules:
             now().leave("a module that is imported by its name (import it at the top),")
-        return by_id.get(id(imported), imported)
+        return instead_of(imported, by_id)
     return imported
 
 
@@ -495,13 +573,17 @@ def _of_public(init: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextmanager
-def replaced(modules: Iterable[str]) -> Iterator[None]:
-    """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile."""
+def replaced(modules: Iterable[str], own: frozenset[str] | None = None) -> Iterator[None]:
+    """Let the names for numbers and arrays stand for followed ones, in these modules, meanwhile.
+
+    What those that are the protocol's ``own`` ask of the machine is noted, too; None: what all do.
+    """
+    own = frozenset(modules) if own is None else own
     by_id = replacements() | _ciphers()
     with _LOCK, ExitStack() as stack:
-        names = {sys.modules[name]: _instead(name, vars(sys.modules[name]), by_id) for name in modules}
+        names = {sys.modules[name]: _instead(name, vars(sys.modules[name]), by_id, name in own) for name in modules}
         # Whatever is seeded or drawn by the system, in Python, its library or NumPy, asks one of two functions.
-        draw, get = by_id[id(os.urandom)], functools.partial(_import, frozenset(modules), by_id)
+        draw, get = by_id[id(os.urandom)], functools.partial(_import, frozenset(modules), own, by_id)
         names |= {
             os: {"urandom": draw} | _OF_KERNEL,
             random: {"_urandom": draw},
@@ -509,14 +591,20 @@ def replaced(modules: Iterable[str]) -> Iterator[None]:
             builtins: {"__import__": get},
             importlib: {"import_module": functools.partial(_import_by_name, frozenset(modules), by_id)},
         }
+        for module, noting in files_noted().items():
+            names[module] = noting | names.get(module, {})
         for module, instead in names.items():
             stack.enter_context(_with_names(vars(module), **instead))
         stack.enter_context(_with_names(sys.modules, **{each.__name__: by_id[id(each)] for each in _WHOLE_MODULES}))
         for kind in _SPARSE:
             f = kind.__matmul__
             product = lambda a, b, f=f: a.toarray() @ b if isinstance(b, Followed) else f(a, b)  # noqa: E731
-            for method, own in (("__matmul__", product), ("dot", product), ("__init__", _of_public(kind.__init__))):
-                stack.enter_context(with_method(kind, method, own))
+            for method, stand_in in (
+                ("__matmul__", product),
+                ("dot", product),
+                ("__init__", _of_public(kind.__init__)),
+            ):
+                stack.enter_context(with_method(kind, method, stand_in))
         yield
 
 

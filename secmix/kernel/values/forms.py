@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.state import now
+from secmix.kernel.values.state import now
 
 
 class Packed:

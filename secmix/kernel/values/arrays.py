@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.forms import variables_in
-from secmix.kernel.numbers import (
+from secmix.kernel.values.forms import variables_in
+from secmix.kernel.values.numbers import (
     COMPARISONS,
     OF_LIBRARY,
     PLAIN,
@@ -30,8 +30,8 @@ from secmix.kernel.numbers import (
     traced_back,
     wrapped,
 )
-from secmix.kernel.state import ANYTHING, EXACT, TEXT, may_be_caught, may_stop, now
-from secmix.kernel.tables import Table, constants
+from secmix.kernel.values.state import ANYTHING, EXACT, TEXT, may_be_caught, may_stop, now
+from secmix.kernel.values.tables import Table, constants
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})
 _PYTHON: dict[str, Callable[..., Any]] = {
@@ -166,7 +166,7 @@ class Followed(np.ndarray[Any, Any]):
         return array_of(np.asarray(np.frompyfunc(f, 1, 1)(self.reading), object), kind)
 
     def astype(self, dtype: Any, *args: Any, **kw: Any) -> Any:
-        """Convert as :func:`numpy.ndarray.astype`; see :func:`secmix.kernel.numbers.cast`."""
+        """Convert as :func:`numpy.ndarray.astype`; see :func:`secmix.kernel.values.numbers.cast`."""
         dtype = np.dtype(dtype)
         if dtype.kind not in "biufO":
             return np.asarray(values(self, f"a secret as {dtype}")).astype(dtype)

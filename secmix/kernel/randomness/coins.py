@@ -10,18 +10,28 @@ from __future__ import annotations
 import copy
 import functools
 import itertools
+import math
 import operator
 import pickle
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from secmix.kernel.arrays import parts, within
-from secmix.kernel.state import asks_for_class, may_be_caught, now, tracing, writes_text
+from secmix.kernel.values.arrays import parts, within
+from secmix.kernel.values.state import (
+    asks_for_class,
+    is_of_call,
+    is_of_library,
+    is_protocol,
+    may_be_caught,
+    now,
+    tracing,
+    writes_text,
+)
 
 MOST_OPTIONS = 128
 """Options that are traced one by one; five items in any order are 120."""
@@ -147,6 +157,7 @@ class Public:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
         pure = method == "__call__" and "out" not in kw
+        _note_overflow(self, *_kinds(inputs))
         return (lifted if pure else by_value)(getattr(ufunc, method), *inputs, **kw)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kw: Any) -> Any:
@@ -164,6 +175,19 @@ class Public:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return copy.copy, (self.used(),)
+
+
+def _note_overflow(public: Public, *kinds: Any) -> None:
+    """Note a public number that one of these types may not hold, where a protocol may catch what that raises."""
+    may_fail = any(kind.kind in "iu" and kind != np.int64 for kind in kinds)
+    if may_fail and not public.is_known and may_be_caught():
+        now().narrow(public.name)
+
+
+def as_type(f: Callable[[Any], Any], public: Public, dtype: Any) -> Any:
+    """Return what ``f`` makes of a public number, in numbers of this type."""
+    _note_overflow(public, *(() if dtype is None else (np.dtype(dtype),)))
+    return lifted(f, public)
 
 
 def by_value(f: Callable[..., Any], *args: Any, **kw: Any) -> Any:
@@ -222,6 +246,11 @@ def coin_among(options: Sequence[Any], coin: Any, name: str, of: OfIteration | N
     return Public(dict(enumerate(options)), name, Coin(len(options), drawn, name, of))
 
 
+def _kinds(several: Iterable[Any]) -> list[Any]:
+    """List the types of NumPy's numbers among others."""
+    return [each.dtype for each in several if isinstance(each, (np.ndarray, np.generic))]
+
+
 def _is_numeric(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "biuf"
@@ -242,6 +271,7 @@ def _at(value: Any, pick: Callable[[Public], Any]) -> Any:
 
 def _operator(name: str, f: Callable[[Any, Any], Any]) -> Callable[[Public, Any], Any]:
     def method(self: Public, other: Any) -> Any:
+        _note_overflow(self, *_kinds([other]))
         other = other.item() if isinstance(other, np.generic) else other
         are_integers = type(self.value) is int and type(other) is int and not self.is_known
         op, is_by_it = name.split()[-1], name.startswith("other ") or isinstance(other, Public)
@@ -266,8 +296,13 @@ def _swapped(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda a, b: f(b, a)
 
 
+def _as_index(value: Any) -> int:
+    """Return an integer; of a float its floor, as dates are made of a clock: elsewhere an untraced call fails."""
+    return math.floor(value) if isinstance(value, float) else operator.index(value)
+
+
 _BY_VALUE: dict[str, Callable[..., Any]] = {
-    **{"int": int, "index": operator.index, "float": float, "complex": complex, "round": round, "len": len},
+    **{"int": int, "index": _as_index, "float": float, "complex": complex, "round": round, "len": len},
     **{"hash": hash, "setitem": operator.setitem},
 }
 for _name, _f in _BY_VALUE.items():
@@ -297,6 +332,8 @@ for _name in "lt le gt ge eq ne add sub mul mod floordiv truediv pow and or xor 
         setattr(Public, f"__r{_name}__", _operator(f"other {_name}", _swapped(_f)))
 
 
+NOTES = "secmix notes"
+"""The name under which what stands for a function says what it notes."""
 SYSTEM = "coins of the system"
 OF_NUMPY, OF_PYTHON = "coins of NumPy's global generator", "coins of the module random"
 
@@ -314,12 +351,34 @@ def noted(f: Callable[..., Any], what: str) -> Callable[..., Any]:
             now().narrow(what)
         return f(*args, **kw)
 
+    call.__dict__[NOTES] = what
     return call
 
 
 def clock(f: Callable[[], Any]) -> Callable[[], Any]:
     """Return a clock that tells a public number: how long something took may be logged."""
     return lambda: Public(f(), "the clock") if tracing() else f()
+
+
+def noted_limit(original: Any, place: int) -> Any:
+    """Note that a call hangs on the clock where its code waits for a limited time."""
+
+    def wait_for(self: Any, *args: Any, **kw: Any) -> Any:
+        limit = args[place] if len(args) > place else kw.get("timeout")
+        is_short = limit is not None or kw.get("block", True) is False or any(each is False for each in args[:place])
+        if is_short and is_of_call() and _asked_by_protocol():
+            now().narrow("the clock, by a wait with a limit of time")
+        return original(self, *args, **kw)
+
+    return wait_for
+
+
+def _asked_by_protocol() -> bool:
+    """Say whether a protocol asks what is under way, by Python's library, and has it do more than sleep."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and is_of_library(frame.f_code.co_filename) and frame.f_code.co_name != "sleep":
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_name != "sleep" and is_protocol(frame.f_code.co_filename)
 
 
 def _reporting(f: Callable[..., Any]) -> Callable[..., Any]:
