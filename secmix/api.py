@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from secmix._base import files
+from secmix._base import safe_files
 from secmix._base.checks import Progress, positive
 from secmix._base.toml_text import read_text
 from secmix.auditing.engine.processes import are_needed, importing, leave_unguarded_worker, start_server
@@ -27,8 +27,8 @@ from secmix.scenario.resolve import (
     home_of,
     lines_of_cells,
     located,
+    rebased,
     resolve,
-    seen_from,
     with_changes,
 )
 
@@ -125,11 +125,11 @@ def audit(
     scenario, name, text = resolve(scenario_or_path)
     home = home_of(name, text)
     own = (("protocol", protocols), ("adversary", adversaries))
-    given = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
+    ready_parts = {(table, name): part for table, parts in own for name, part in (parts or {}).items()}
     numbers = {"seed": seed, "memory_limit": memory_limit}
     scenario = with_changes(scenario, protocols, adversaries, numbers, policy, accepted)
     at_least = len(list(islice(scenario.cells(), 2))) if cell is None else 1  # cells
-    if scheduler is None and are_needed(workers, at_least, deadline, given):
+    if scheduler is None and are_needed(workers, at_least, deadline, ready_parts):
         start_server()  # it imports what cells need, while this process does
     with importing():
         from secmix import reporting
@@ -149,7 +149,7 @@ def audit(
     for wanted in formats:
         if wanted not in reporting.FORMATS:
             raise SecmixError(f"no format is called {shown(wanted)}; {nearest(wanted, reporting.FORMATS)}")
-    cells = [seen_from(each, home) for each in scenario.cells()]
+    cells = [rebased(each, home) for each in scenario.cells()]
     if isinstance(policy, PolicySpec):
         name = AS_IT_WAS_RUN  # where that policy is written too
     options = {
@@ -178,7 +178,7 @@ def audit(
         results = run_cells(
             [cells[i] for i in every],
             commands,
-            ready_parts=given,
+            ready_parts=ready_parts,
             workers=workers,
             scheduler=scheduler,
             store=cache,
@@ -190,12 +190,14 @@ def audit(
         lines = lines_of_cells(scenario, text)
         audited = [cells[i] for i in every]
         counted_from_1 = [i + 1 for i in every]
-        report = assemble(scenario, results, command, path, [lines[i] for i in every], given, audited, counted_from_1)
+        report = assemble(
+            scenario, results, command, path, [lines[i] for i in every], ready_parts, audited, counted_from_1
+        )
         if before is not None or scenario.accepted:
             report = counted(report, before, scenario.accepted, date.today())
         if folder is not None and cache is not None:
-            draft = files.draft(
-                folder, render(seen_from(scenario, home, folder)).encode()
+            draft = safe_files.draft(
+                folder, render(rebased(scenario, home, folder)).encode()
             )  # before the report, named after it: both or none
             reporting.write(report, folder, formats)
             draft.replace(folder / AS_IT_WAS_RUN)
@@ -220,16 +222,16 @@ def _check_not_lost(place: Path) -> None:
 def _command(name: str, own: Sequence[tuple[str, Mapping[str, Any] | None]], options: Mapping[str, Any]) -> str:
     """Return the line that audits the same again: for a shell, or in Python where objects were given."""
     objects = {f"{table[:-1]}ies" if table.endswith("y") else f"{table}s": parts for table, parts in own if parts}
-    given = {key: value for key, value in options.items() if value is not None and value is not False}
-    if objects or isinstance(given.get("baseline"), Report):
+    chosen_options = {key: value for key, value in options.items() if value is not None and value is not False}
+    if objects or isinstance(chosen_options.get("baseline"), Report):
         arguments = [repr(name)]
         arguments += [f"{key}={{{', '.join(f'{label!r}: ...' for label in parts)}}}" for key, parts in objects.items()]
-        for key, value in given.items():
+        for key, value in chosen_options.items():
             plain = "..." if isinstance(value, Report) else repr(value if isinstance(value, int) else str(value))
             arguments.append(f"{key}={plain}")
         return f"# in Python, with the same objects in place of the dots: secmix.audit({', '.join(arguments)})"
     words = ["secmix", "audit", f"./{name}" if name.startswith("-") else name]
-    for key, value in given.items():
+    for key, value in chosen_options.items():
         words += [f"--{key.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)
 

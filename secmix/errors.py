@@ -124,7 +124,7 @@ def brief(text: str, most: int = MOST) -> str:
     The beginning says what was given, the end gives the remedy.
 
     >>> brief("given " * 50 + "mend it so", 40)
-    'given given given given giv … mend it so'
+    'given given given given … mend it so'
     """
     line = one_line(text)
     if len(line) <= most:
@@ -133,7 +133,11 @@ def brief(text: str, most: int = MOST) -> str:
     cut = line[-tail:]
     # Start at a word, if there is one.
     cut = cut[cut.index(" ") + 1 :] if " " in cut[:-1] else cut
-    return f"{line[: most - len(cut) - 3].rstrip()} … {cut}"
+    head = line[: most - len(cut) - 3]
+    # End at a word, if one ends in the second half.
+    words, _, part = head.rpartition(" ")
+    head = words if len(part) < len(head) / 2 and line[len(head)] != " " else head
+    return f"{head.rstrip()} … {cut}"
 
 
 def shown(value: Any, most: int = 60) -> str:

@@ -20,8 +20,8 @@ from analysis.benchmarks.timing import OURS, Work
 from secmix import Mixture, Network
 from secmix._base.checks import Array
 from secmix.aggregators import geometric_median, krum
-from secmix.aggregators.mixture import ise_matrix
-from secmix.aggregators.subspace import subspace_median
+from secmix.aggregators.mixture_rules import ise_matrix
+from secmix.aggregators.subspace_rules import subspace_median
 from secmix.estimators import ksg
 from secmix.protocols import PDMM, DistributedEM, Plain, SecureSum
 

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.study import Numbers, mean_and_half_width
 from secmix._base.checks import Array
 from secmix.adversaries import SUBSPACE_FORGERIES, TamperingChannel
-from secmix.aggregators.subspace import power_method, subspace_distance
+from secmix.aggregators.subspace_rules import power_method, subspace_distance
 from secmix.network import Network
 from secmix.protocols import ByzFedAltGDmin, FederatedPCA
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from analysis.study import Numbers
 from secmix._base.checks import Array
+from secmix.adversaries.against_rules.subspaces import geodesic
 from secmix.adversaries.attacks.subspace import orthogonal
-from secmix.adversaries.search.subspaces import geodesic
 from secmix.aggregators import RejectedMessages
-from secmix.aggregators.subspace import subspace_median, subspace_median_bound
+from secmix.aggregators.subspace_rules import subspace_median, subspace_median_bound
 from secmix.protocols.subspace.federated_pca import own_basis
 
 N, R, Q, STRENGTH = 12, 2, 60, 400.0  # so that 23 δ is less than √r, which nothing exceeds

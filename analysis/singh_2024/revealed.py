@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints, finite_array
-from secmix.aggregators.subspace import orthonormal
+from secmix.aggregators.subspace_rules import orthonormal
 from secmix.errors import DataError
 
 

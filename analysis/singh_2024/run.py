@@ -24,12 +24,12 @@ from analysis.singh_2024.revealed import revealed
 from analysis.study import Numbers, mean_and_half_width, options, provenance, run_parts, write
 from secmix._base.checks import Array
 from secmix.adversaries import SUBSPACE_FORGERIES, CuriousServer, TamperingChannel
+from secmix.adversaries.against_rules.subspaces import geodesic, tightest, worst_basis
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SubspaceAttack, speaking
 from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.adversaries.reconstructions.subspace import reconstruct_basis
-from secmix.adversaries.search.subspaces import geodesic, tightest, worst_basis
 from secmix.aggregators import RejectedMessages
-from secmix.aggregators.subspace import (
+from secmix.aggregators.subspace_rules import (
     power_method,
     resilient_power_method,
     subspace_distance,

@@ -10,8 +10,8 @@ from analysis.study import Numbers, mean_and_half_width
 from analysis.zhang_2024.population import population
 from analysis.zhang_2024.simulation import D, K
 from secmix.adversaries import collude
-from secmix.adversaries.search.mixtures import Collusion
-from secmix.aggregators.mixture import ared, component_wise, cred, dfmr
+from secmix.adversaries.against_rules.mixtures import Collusion
+from secmix.aggregators.mixture_rules import ared, component_wise, cred, dfmr
 from secmix.mixture import Mixture
 from secmix.protocols import fit_mixtures
 

@@ -23,8 +23,8 @@ from analysis.study import Numbers, data_folders, mean_and_half_width
 from analysis.zhang_2024.divergence import transports
 from analysis.zhang_2024.simulation import HERE, REJECTING, RULES, clusters
 from secmix._base.checks import Array, Ints
-from secmix.aggregators.mixture import coat, ise_matrix, oracle
-from secmix.aggregators.mixture.overlap import norms
+from secmix.aggregators.mixture_rules import coat, ise_matrix, oracle
+from secmix.aggregators.mixture_rules.overlap import norms
 from secmix.errors import DataError
 from secmix.mixture import Mixture
 from secmix.protocols import fit_mixtures

@@ -12,7 +12,7 @@ from analysis.study import Numbers, mean_and_half_width
 from analysis.zhang_2024.population import population
 from analysis.zhang_2024.simulation import HERE, D, K
 from secmix.adversaries.attacks.mixture_failures import FAILURES
-from secmix.aggregators.mixture import ared, coat, ise, ise_matrix
+from secmix.aggregators.mixture_rules import ared, coat, ise, ise_matrix
 from secmix.protocols import fit_mixtures
 
 RATE, OVERLAP = 0.3, 0.1

@@ -15,7 +15,7 @@ from analysis.study import Numbers, mean_and_half_width
 from analysis.zhang_2024.population import population
 from secmix._base.checks import Array, Ints
 from secmix.adversaries.attacks.mixture_failures import FAILURES, component_failure, touched_components
-from secmix.aggregators.mixture import (
+from secmix.aggregators.mixture_rules import (
     ared,
     coat,
     component_wise,

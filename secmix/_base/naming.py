@@ -76,6 +76,22 @@ def _all_known(numbers: str, names: Sequence[str]) -> bool:
     return all(int(number) < len(names) for number in _NUMBER.findall(numbers))
 
 
+def within(items: Sequence[str], most: int) -> str:
+    """Join as many items as fit into ``most`` characters, one at least, and count those that are left.
+
+    >>> within(["Bern", "St. Gallen", "Chur"], 19), within(["Bern", "St. Gallen", "Chur"], 18)
+    ('Bern and 2 more', 'Bern and 2 more')
+    >>> within(["Bern", "St. Gallen", "Chur"], 22), within(["Universitätsklinikum"], 5)
+    ('Bern, St. Gallen, Chur', 'Universitätsklinikum')
+    """
+    for count in range(len(items), 1, -1):
+        left = len(items) - count
+        text = ", ".join(items[:count]) + (f" and {left} more" if left else "")
+        if len(text) <= most:
+            return text
+    return ", ".join(items) if len(items) < 2 else f"{items[0]} and {len(items) - 1} more"
+
+
 _MANY = 12  # numbers, of which more are listed by ranges
 
 

@@ -1,5 +1,8 @@
 """Adversaries: each turns a transcript into the view it holds."""
 
+from secmix.adversaries.against_rules.mixtures import Collusion, CollusionPoint, collude, collusion_curve
+from secmix.adversaries.against_rules.subspaces import worst_basis
+from secmix.adversaries.against_rules.worst_of_a_rule import Search, WorstCase
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, SUBSPACE_FORGERIES
 from secmix.adversaries.attacks.sums import FIXED
@@ -11,9 +14,6 @@ from secmix.adversaries.passive.eavesdropper import Eavesdropper
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.adversaries.passive.public import PublicReader
 from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
-from secmix.adversaries.search.mixtures import Collusion, CollusionPoint, collude, collusion_curve
-from secmix.adversaries.search.subspaces import worst_basis
-from secmix.adversaries.search.worst_case import Search, WorstCase
 from secmix.adversaries.steering.adversaries import (
     Detectability,
     Isolated,

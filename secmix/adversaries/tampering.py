@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints
+from secmix.adversaries.against_rules.spending import SearchBudget
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
-from secmix.adversaries.search.spending import SearchBudget
 from secmix.network import Network
 from secmix.protocols.interfaces import ProtocolWrapper, deviating
 from secmix.transcript import Channel, Holders, Sealed, Transcript
 
 
 class TamperingChannel(Channel):
-    """A channel that puts an attack's messages in place of the corrupt nodes', who know what the honest send.
+    """A channel that replaces the corrupt nodes' messages by an attack's, which knows the honest ones.
 
     The transcript holds what was sent: the colluders' messages in place of those the protocol asked of them.
 

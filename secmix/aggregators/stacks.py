@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secmix._base.checks import Array, integer
-from secmix.aggregators.messages import Messages, Vector, admitted, returned
+from secmix.aggregators.screened_messages import Messages, Vector, admitted, returned
 from secmix.aggregators.traits import TRAITS
 
 Core = Callable[..., NDArray[Any]]

@@ -87,7 +87,7 @@ def traits_of(rule: Callable[..., Any]) -> Traits | None:
 
 
 def is_ours(rule: Callable[..., Any]) -> bool:
-    """Check for a rule of this package, of which the literature speaks, and not another of the same name.
+    """Check for a rule of this package, which the literature describes, and not another of the same name.
 
     >>> from secmix.aggregators import krum
     >>> is_ours(krum), is_ours(lambda messages, f: messages[0])

@@ -81,7 +81,7 @@ def counted(
 
 
 def _ended(entries: Sequence[AcceptedSpec]) -> str:
-    """Say that acceptances are over, with the days and whom they were of; nothing where there are none."""
+    """List the acceptances that have ended, with the last day of each; empty if none has."""
     if not entries:
         return ""
     which = "; ".join(f"{_who(entry)}, on {entry.until}" for entry in entries)

@@ -60,6 +60,13 @@ class NodeSummary(Counted):
     verdict: Verdict
 
 
+UNMASKED = "sent unmasked"
+"""Stands in the reason why a node is revealed, where a mask would hide what it sends."""
+
+BOUND_ASSUMES = "The theorems of the rule (see its documentation) apply to the code that runs."
+"""The premise of a proved bound of errors."""
+
+
 class Robustness(Counted):
     """What colluders can do to the result."""
 

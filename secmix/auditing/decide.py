@@ -101,14 +101,14 @@ def decides(findings: Iterable[Finding], policy: PolicySpec) -> bool:
     return policy.max_normalised_leakage is None or any(finding.verdict == "violated" for finding in accused)
 
 
-def _made_by(findings: Iterable[Finding], has_trait: Callable[[Evidence], bool]) -> list[Finding]:
+def _findings_with(findings: Iterable[Finding], has_trait: Callable[[Evidence], bool]) -> list[Finding]:
     """Return the findings of those evidences that have a trait."""
     made = ((finding, evidence_of(finding.evidence)) for finding in findings)
     return [finding for finding, evidence in made if evidence is not None and has_trait(evidence)]
 
 
 def _exact(findings: Iterable[Finding]) -> list[Finding]:
-    return _made_by(findings, lambda evidence: evidence.exact)
+    return _findings_with(findings, lambda evidence: evidence.exact)
 
 
 # Nodes.
@@ -190,7 +190,7 @@ def _unmet_premises(findings: list[Finding], premises: Premises, policy: PolicyS
     if policy.max_epsilon is not None:
         unmet.append("max_epsilon: of a protocol that sums no epsilon is proved")
     if policy.max_normalised_leakage is not None:
-        above = _made_by(findings, lambda evidence: evidence.bounds_leakage)
+        above = _findings_with(findings, lambda evidence: evidence.bounds_leakage)
         bounded = any(f.status != "unresolved" and f.kind != "lower bound" for f in above)
         if not bounded and not any(f.verdict == "violated" for f in findings):
             unmet.append("only lower bounds of its leakage were measured")
@@ -214,10 +214,12 @@ def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Stand
     """Return how a node stands whose data are not known, by exact evidence and by what always accuses; and why."""
     above = premises.output_share + MARGIN
     firm = _exact(findings)
-    decoded = [f for f in _made_by(findings, lambda evidence: evidence.always) if f.normalised_low > above]
+    decoded = [f for f in _findings_with(findings, lambda evidence: evidence.always) if f.normalised_low > above]
     known, most = (max((getattr(f, f"normalised_{end}") for f in firm), default=0.0) for end in ("low", "leakage"))
     if decoded:
         return "partly leaked", decoded[0].notes[0]
+    if not firm and premises.unmeasured:
+        return "inconclusive", "no exact evidence was finished"  # what was not follows
     if not firm:
         return "inconclusive", "neither structure nor Gaussian evidence was asked for"
     if known > above:
@@ -239,19 +241,19 @@ def _standing_in_sum(findings: list[Finding], premises: Premises) -> tuple[Stand
 
 
 def _is_open(findings: list[Finding], premises: Premises) -> bool:
-    """Say whether more than the output may be known, whatever else is known for sure."""
+    """Check whether more than the output may be known, besides what surely is."""
     above = premises.output_share + MARGIN
     return any(f.normalised_low <= above < f.normalised_leakage for f in _exact(findings) if not _bounds_encoding(f))
 
 
 def _bounds_encoding(finding: Finding) -> bool:
-    """Say whether a proved sum bounds what is known of whatever a node encodes: the policy's limit decides then."""
+    """Check whether a proved sum bounds what is known of encoded values: the policy's limit decides then."""
     return finding.evidence == "encoding" and finding.status == "resolved"
 
 
 def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[Standing, str]:
     """Return how a node stands whose data are not known, where no evidence is exact; and why."""
-    apart = _made_by(findings, lambda evidence: evidence.bounds_epsilon or evidence.tells_members)
+    apart = _findings_with(findings, lambda evidence: evidence.bounds_epsilon or evidence.tells_members)
     convicting = [finding for finding in apart if finding.verdict == "violated"]
     if convicting:
         return "partly leaked", convicting[0].notes[0]
@@ -355,7 +357,7 @@ def _with_node(line: NodeVerdict, summary: NodeSummary) -> list[Finding]:
         return [f.model_copy(update={"verdict": "violated"}) if is_revealed(f) else f for f in line.findings]
     if summary.verdict != "inconclusive" or not line.unmet:
         return line.findings
-    doubtful = {id(f) for f in _made_by(line.findings, lambda evidence: evidence.needs_premises)}
+    doubtful = {id(f) for f in _findings_with(line.findings, lambda evidence: evidence.needs_premises)}
     return [
         f.model_copy(update={"verdict": "inconclusive", "notes": [*f.notes, *line.unmet]}) if id(f) in doubtful else f
         for f in line.findings

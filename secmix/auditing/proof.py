@@ -14,9 +14,9 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.naming import listed
 from secmix.adversaries.interfaces import AdversaryTraits
+from secmix.auditing.evidence.doubted_premises import share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.evidence.premises import share_behind_masks
-from secmix.auditing.observation.collaborations import CollaborationObservation
+from secmix.auditing.observation.collaboration_observation import CollaborationObservation
 from secmix.auditing.observation.reading import reading_of
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.setup import CollaborationSetup, SumSetup
@@ -28,7 +28,7 @@ from secmix.protocols.released import Released
 
 _KEY, _TRACED, NOISE = "proof", "what was traced", "noise"  # keys of what is known of a cell
 _CALLS = 3
-_MOST_KEPT = 3  # proofs: the cells of a report that share one follow one another
+_MOST_CACHED = 3  # proofs: the cells of a report that share one follow one another
 _PROOFS: dict[tuple[tuple[type, ...], bytes], Proof] = {}
 _VISIBLE = 0.9  # of the variance: the kernel reckons with the largest number of the data, the runs with the usual one
 _TOO_WIDE = "a proof follows every number that is sent, and so many do not fit either"
@@ -43,7 +43,7 @@ def proof_of(case: CellContext) -> Clearance | Open | None:
             case.fitted[_KEY] = None  # no theorem speaks of what a result tells
         elif isinstance(observation, CollaborationObservation):
             views = [group.view for group in observation.groups]
-            case.fitted[_KEY] = clear_unheard(views, case.cell.runs, same_in=observation.same_in)
+            case.fitted[_KEY] = clear_unheard(views, case.cell.runs, same_in=observation.identical_calls)
         else:
             assert isinstance(case.setup, SumSetup)
             assert isinstance(observation, SumObservation)
@@ -143,13 +143,13 @@ def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, itera
     if any(_says_itself(kind) for kind in kinds):
         return prove(protocol, network, calls, seed=seed, iterations=iterations)
     try:
-        given = pickle.dumps((protocol, network.n, network.edges.tobytes(), data, seed, iterations))
+        pickled = pickle.dumps((protocol, network.n, network.edges.tobytes(), data, seed, iterations))
     except Exception:  # a user's object may refuse in any way
         return prove(protocol, network, calls, seed=seed, iterations=iterations)
     # Bytes name a class; its identity distinguishes it from another of that name.
-    key = kinds, hashlib.sha256(given).digest()
+    key = kinds, hashlib.sha256(pickled).digest()
     if key not in _PROOFS:
-        while len(_PROOFS) >= _MOST_KEPT:
+        while len(_PROOFS) >= _MOST_CACHED:
             _PROOFS.pop(next(iter(_PROOFS)))
         _PROOFS[key] = prove(protocol, network, calls, seed=seed, iterations=iterations)
     return _PROOFS[key]

@@ -127,27 +127,27 @@ def data_key(cell: Scenario) -> str:
 
 
 def build_setup(
-    cell: Scenario, given: ReadyParts | None = None, ready: dict[str, PreparedData] | None = None
+    cell: Scenario, ready_parts: ReadyParts | None = None, prepared_data: dict[str, PreparedData] | None = None
 ) -> SumSetup | CollaborationSetup:
-    """Build the parts of ``cell``; ``given`` holds ready-made ones, in place of named ones.
+    """Build the parts of ``cell``; objects in ``ready_parts`` take the place of named ones.
 
-    ``ready`` holds rows by their :func:`data_key`, and gets those that are new. Raises SecmixError if a part does not
-    exist, a setting is wrong, or the parts do not fit each other.
+    ``prepared_data`` holds rows by their :func:`data_key`, and gets those that are new. Raises SecmixError if a part
+    does not exist, a setting is wrong, or the parts do not fit each other.
     """
     check_network_size(cell)
     _check_limit(cell)
-    ready = {} if ready is None else ready
-    if data_key(cell) not in ready:
-        ready[data_key(cell)] = _made_ready(cell)
-    data = ready[data_key(cell)]
+    prepared_data = {} if prepared_data is None else prepared_data
+    if data_key(cell) not in prepared_data:
+        prepared_data[data_key(cell)] = _load_data(cell)
+    data = prepared_data[data_key(cell)]
     rows = data.rows
     groups = None if data.owners is None else rows_of_nodes(cell, data.owners)
     counts = _counts(cell, rows, groups)
     names = tuple(cell.network.names or (() if data.owners is None else dict.fromkeys(data.owners)))
     of_data: dict[str, Any] = {"groups": groups, "names": names}
     network = build_network(cell.network)
-    protocol = _part("protocols", cell.protocol, "protocol", given)
-    adversary = _part("adversaries", cell.adversary, "adversary", given)
+    protocol = _part("protocols", cell.protocol, "protocol", ready_parts)
+    adversary = _part("adversaries", cell.adversary, "adversary", ready_parts)
     if not isinstance(protocol, SumProtocol | Collaboration):
         raise ScenarioError(
             f"[protocol] '{cell.protocol.name}' has neither average and draw_masks nor collaborate and error; see "
@@ -190,7 +190,7 @@ def _fitted(cell: Scenario, setup: SumSetup) -> FittedMixture:
     return FittedMixture(build_model(cell, setup, setup.protocol, record=False))
 
 
-def _made_ready(cell: Scenario) -> PreparedData:
+def _load_data(cell: Scenario) -> PreparedData:
     settings, features = dict(cell.data.settings), cell.data.features
     with suppress(SecmixError):  # what is wrong with the name is reported below, with its place
         if features is not None and takes(plugins.load("datasets", cell.data.name), "features"):
@@ -298,10 +298,10 @@ def public_start(rows: Array, components: int, reg_covar: float) -> Mixture:
     return Mixture(weights, means, np.array(spread) + reg_covar * np.eye(rows.shape[1]))
 
 
-def _part(group: str, spec: PartSpec, table: str, given: ReadyParts | None) -> Any:
+def _part(group: str, spec: PartSpec, table: str, ready_parts: ReadyParts | None) -> Any:
     # By name: the label may have grown by what else is swept.
-    if given and (table, spec.name) in given:
-        return given[table, spec.name]
+    if ready_parts and (table, spec.name) in ready_parts:
+        return ready_parts[table, spec.name]
     return _build(group, spec.name, spec.settings, table)
 
 

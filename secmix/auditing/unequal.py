@@ -40,7 +40,8 @@ def share_known(observation: SumObservation, node: int, *, masks: bool, cumulati
     for of, reading in observation.all_readings:
         if len(of) == 1 or cumulative:
             vectors = np.concatenate([observation.inputs[t] for t in of])
-            sums, noise = _read(reading, observation.mask_size) if masks else _known(reading)
+            known = reading.subspace.basis, np.zeros(reading.subspace.rank)
+            sums, noise = _read(reading, observation.mask_size) if masks else known
             n = len(observation.inputs[of[0]])
             shares += [
                 explained(vectors, sums, noise, node + n * place, rng=stream(node, "soundness", "bootstrap", place))
@@ -55,10 +56,6 @@ def output_share(setup: SumSetup, observation: SumObservation, node: int) -> flo
     honest = np.array([float(i not in setup.corrupt) for i in range(n)])
     sums = np.vstack([honest, np.eye(n)[sorted(setup.corrupt)]])
     return max(_worst_entry(vectors, sums, np.zeros(len(sums)), node)[0] for vectors in observation.inputs.values())
-
-
-def _known(reading: Reading) -> tuple[Array, Array]:
-    return reading.subspace.basis, np.zeros(reading.subspace.rank)
 
 
 def _read(reading: Reading, mask_size: float) -> tuple[Array, Array]:

@@ -119,7 +119,7 @@ def audit(
         from secmix.cli.flower_scaffold import chosen
 
         formats = _listed("html,json,md" if format is None else format)
-        with console.progress() as notify:
+        with console.results_alone(), console.progress() as notify:
             report = run(
                 chosen(scenario, flower),
                 out,
@@ -188,7 +188,7 @@ def exposure(
 
         whose = None if owners is None else [owner.strip() for owner in owners.split(",")]
         prices = None if costs is None else parsed_costs(costs)
-        with console.progress() as notify:
+        with console.results_alone(), console.progress() as notify:
             judged = exposures(
                 scenario, level, colluders, taps, whose, prices,
                 min_colluders=min_colluders, cell=cell, recover=recover, repair=repair,
@@ -313,7 +313,8 @@ def validate(
 
         if (scenario is None) == (recorded is None):
             raise SecmixError("name what to validate: a scenario, or the folder of a recorded run with --recorded DIR")
-        faults, summary = validated_recording(recorded) if recorded else validated(str(scenario), allow_code)
+        with console.results_alone():
+            faults, summary = validated_recording(recorded) if recorded else validated(str(scenario), allow_code)
         printed = as_printed(faults, summary, format)
         for fault in faults if format == "text" else []:
             typer.echo(f"secmix: {fault}", err=True)
@@ -332,7 +333,7 @@ def schema(
     """Print a JSON schema of scenarios, for editors that complete and check TOML files, or of recordings."""
     with _errors_shown(debug):
         from secmix.recording.format import published
-        from secmix.scenario.schema import as_text
+        from secmix.scenario.editor_schema import as_text
 
         with console.printed():
             typer.echo(published() if recorded else as_text(), nl=False)

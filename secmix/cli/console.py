@@ -26,7 +26,6 @@ _VERDICTS = (": violated", ": inconclusive", ": holds", ": not asked")
 _ESTIMATE = "estimate: "
 _CLEARING_UP = 3.0  # seconds in which another interrupt is the same one
 _EVERY = 10.0  # seconds between log lines; what is done sooner says nothing
-_TELLING = 0.05  # of all work; how long less of it took says little of the rest
 
 
 class Stopped(Exception):
@@ -108,6 +107,30 @@ def printed() -> Iterator[None]:
         _nobody_reads()
 
 
+@contextmanager
+def results_alone() -> Iterator[None]:
+    """Send what audited code prints meanwhile to standard error, also in worker processes.
+
+    The stream stays the same object: what is printed counts as read by outsiders. Only where it leads is another place.
+    """
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+    try:
+        results = os.dup(1)
+    except OSError:  # closed: nothing printed is read
+        yield
+        return
+    try:
+        with suppress(OSError):  # where standard error is closed, it stays as it is
+            os.dup2(2, 1)
+        yield
+    finally:
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stdout.flush()
+        os.dup2(results, 1)
+        os.close(results)
+
+
 def interrupt_once() -> None:
     """Let Ctrl-C interrupt the command, and once more only when what was begun has had time to be put in order.
 
@@ -179,45 +202,76 @@ def progress() -> Iterator[Any]:
         log.propagate = True
 
 
+class _Remaining:
+    """Time that is left, by what whole combinations took: the steps of one take very different times."""
+
+    def __init__(self) -> None:
+        self.running = self.at = time.monotonic()
+        self.read_back = 0.0  # combinations that took no time
+        self.judged: set[str] = set()
+
+    def note(self, done: float, what: str) -> None:
+        """Note the begin of the first combination, and the end of each."""
+        if what == "running":
+            self.read_back, self.running = done, time.monotonic()
+        if what.endswith(_VERDICTS) and what not in self.judged:
+            self.judged.add(what)
+            self.at = time.monotonic()
+
+    def in_words(self, total: int) -> str:
+        """Say about how long the rest takes; nothing before a combination has ended, or where the rest is late."""
+        finished = len(self.judged)
+        rest = total - self.read_back - finished
+        if not finished or rest <= 0:
+            return ""
+        left = (self.at - self.running) / finished * rest - (time.monotonic() - self.at)
+        return f"about {_duration(left)} to go" if left > 0 else ""
+
+
 class _LoggedProgress:
     """Says how far it is, every ten seconds or so: a build's log shows that it is alive."""
 
     def __init__(self) -> None:
-        self.began = self.last = self.running = time.monotonic()
-        self.first = 0.0  # cells that were read back, which took no time
+        self.began = self.last = time.monotonic()
+        self.remaining = _Remaining()
 
     def __call__(self, done: float, total: int, what: str) -> None:
         now = time.monotonic()
         if what.startswith(_ESTIMATE):
             _say(f"secmix: {brief(what)}")
-        if what == "running":
-            self.first, self.running = done, now
+        self.remaining.note(done, what)
         if now - self.last < _EVERY:
             return
         self.last = now
-        run = done - self.first
-        left = (now - self.running) / run * (total - done) if run >= _TELLING * total else None
-        more = "" if left is None or done == total else f", about {_duration(left)} to go"
+        more = f", {left}" if (left := self.remaining.in_words(total)) else ""
         _say(f"secmix: {int(done)} of {total} done after {_duration(now - self.began)}{more} ({brief(what, 100)})")
 
 
 @contextmanager
 def _bar() -> Iterator[Any]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.text import Text
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("starting", total=None, left="")
         lines: set[str] = set()
+        remaining = _Remaining()
 
         def notify(done: float, total: int, what: str) -> None:
             stays = what.startswith(_ESTIMATE) or what.endswith(_VERDICTS)
             if stays and what not in lines:  # a verdict stays to be read while others are awaited
                 lines.add(what)
                 bar.console.print(Text(brief(one_line(what), 100 if what.endswith(_VERDICTS) else 200)))
-            bar.update(task, completed=done, total=total, description=brief(one_line(what), 60))
+            remaining.note(done, what)
+            left = remaining.in_words(total)
+            bar.update(task, completed=done, total=total, description=brief(one_line(what), 60), left=left)
 
         yield notify
 

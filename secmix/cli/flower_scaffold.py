@@ -101,12 +101,12 @@ def _data(own: Any, rows: DescribedFile, folder: Path, beside: Path) -> list[tup
     """Return the settings of ``[data]``: of the file, else those that the project names, else an example's."""
     if rows.settings:
         settings = rows.settings
-    elif isinstance(given := own.get("rows", {}), dict):
+    elif isinstance(declared := own.get("rows", {}), dict):
         settings = [
-            (key, relative(folder / value, beside) if key == "path" else value, "") for key, value in given.items()
+            (key, relative(folder / value, beside) if key == "path" else value, "") for key, value in declared.items()
         ]
     else:
-        raise ScenarioError(f'[tool.secmix] rows is a table such as {{ name = "wine" }}; given {shown(given)}')
+        raise ScenarioError(f'[tool.secmix] rows is a table such as {{ name = "wine" }}; given {shown(declared)}')
     if "name" not in {key for key, _, _ in settings}:
         settings = [
             ("name", "breast_cancer", "rows like those of the clients; or your own: secmix init --csv"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from secmix.auditing.recorded import JobAudit
-from secmix.auditing.recorded.controls import Control
 from secmix.auditing.recorded.rows import JobRow
 from secmix.cli.run_in_words import result_in_words, spending
 from secmix.reporting.formats.recorded_report import RecordedReport, Statement, statements
@@ -19,7 +18,8 @@ def report(audit: JobAudit, show_private: bool = False, command: str = "") -> Re
     for known in audit.rows:
         alike.setdefault((known.client, known.how, known.known_to, len(known.row)), []).append(known)
     rows = [_rows_in_words(rows, show_private) for rows in alike.values()]
-    controls = [control_in_words(control) for control in audit.controls] or ["none: no filter is configured"]
+    controls = [f"{c.title}: {c.outcome}; {c.how}" for c in audit.controls] or ["none: no filter is configured"]
+    clients = dict.fromkeys(each.client for each in audit.learned)
     none = "none was found. One run never shows that there is none to be found"
     return RecordedReport(
         "A recorded job of NVFlare",
@@ -28,7 +28,7 @@ def report(audit: JobAudit, show_private: bool = False, command: str = "") -> Re
         (
             ("Controls that the configuration names", statements(*controls)),
             ("What the public gets at the end", statements(*result_in_words(audit.last))),
-            *((f"What others learn of {client}", _of_client(audit, client)) for client in _clients(audit)),
+            *((f"What others learn of {client}", _of_client(audit, client)) for client in clients),
             ("Rows that follow from the messages", tuple(rows) or statements(none)),
             *spending(audit.spent),
             ("This run", statements(*audit.remarks)),
@@ -42,10 +42,6 @@ def report(audit: JobAudit, show_private: bool = False, command: str = "") -> Re
 def page(audit: JobAudit, command: str) -> ReleasePage:
     """Build the release page, which ``command`` makes again."""
     return page_of_job(audit, list(headline(audit)), command)
-
-
-def _clients(audit: JobAudit) -> list[str]:
-    return list(dict.fromkeys(each.client for each in audit.learned))
 
 
 def _of_client(audit: JobAudit, client: str) -> tuple[Statement, ...]:
@@ -81,11 +77,6 @@ def headline(audit: JobAudit) -> Iterator[str]:
         yield "The last arrays give rows away to whoever gets the released model."
     elif audit.verdict == "inconclusive":
         yield "No row was found in the messages, and no control was found not to act. One run never shows more."
-
-
-def control_in_words(control: Control) -> str:
-    """Say what one configured filter did."""
-    return f"{control.title}: {control.outcome}; {control.how}"
 
 
 def as_plain(audit: JobAudit, show_private: bool = False) -> dict[str, object]:

@@ -18,7 +18,7 @@ import networkx as nx
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix._base.files import read_regular
+from secmix._base.safe_files import read_regular
 from secmix.data.delimited import decoded, number
 from secmix.errors import DataError, NetworkError, shown
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from secmix._base import files
+from secmix._base import safe_files
 from secmix.auditing.recorded import JobAudit, RecordedAudit, audit_job, audit_recording
 from secmix.auditing.recorded.accepted_in_recordings import RecordedConclusion, concluded
 from secmix.auditing.recorded.recorded_spending import StatedClaim, read_stated
@@ -24,7 +24,7 @@ from secmix.reporting.formats.recorded_report import html, markdown, with_accept
 from secmix.reporting.formats.release_html import render
 from secmix.reporting.release.of_recorded import page_with_accepted
 from secmix.scenario import AcceptedInRecordingSpec
-from secmix.scenario.resolve import read_accepted_in_recording
+from secmix.scenario.accepted import read_accepted_in_recording
 
 _FORMATS, _RELEASE = ("md", "json", "html"), "release"
 
@@ -54,7 +54,7 @@ def audited(
         contents |= {out / name: text for name, text in _rendered(kind, audit, judged, recording, show_private).items()}
     out.mkdir(parents=True, exist_ok=True)
     for place, text in contents.items():
-        files.write(place, text.encode("utf-8", "replace"))
+        safe_files.write(place, text.encode("utf-8", "replace"))
     return audit, judged, list(contents)
 
 
@@ -86,9 +86,9 @@ def as_lines(
     return markdown(with_accepted(_words(audit).report(audit, show_private), judged))
 
 
-def _wanted(given: Sequence[str] | None) -> list[str]:
+def _wanted(formats: Sequence[str] | None) -> list[str]:
     """Return the formats that are asked for, each once."""
-    wanted = list(_FORMATS) if given is None else list(dict.fromkeys(given))
+    wanted = list(_FORMATS) if formats is None else list(dict.fromkeys(formats))
     strange = [each for each in wanted if each not in {*_FORMATS, _RELEASE}]
     if not wanted or strange:
         raise SecmixError(

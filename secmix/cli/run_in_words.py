@@ -73,7 +73,8 @@ def headline(audit: RecordedAudit) -> Iterator[str]:
 
 
 def _in_words(reading: RecordedReading) -> str:
-    names = ", ".join(reading.names[:_NAMED]) + ", ..." * (len(reading.names) > _NAMED)
+    left = len(reading.names) - _NAMED
+    names = ", ".join(reading.names[:_NAMED]) + (f" and {left} more" if left > 0 else "")
     return (
         (
             f"{reading.party} reads of {reading.sender}: {reading.kind}, {reading.messages} time"

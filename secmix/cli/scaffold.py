@@ -16,7 +16,7 @@ from typing import Any
 import tomli_w
 
 from secmix._base import plugins
-from secmix._base.files import read_regular
+from secmix._base.safe_files import read_regular
 from secmix.cli.network_file import read_network
 from secmix.data.delimited import DelimitedTable, decoded, number, read_table
 from secmix.errors import DataError, SecmixError, one_line, shown
@@ -101,17 +101,17 @@ def _without_what_fails(text: str, path: Path, remarks: list[str]) -> str:
     """Turn protocols that cannot run on this network or these data into comments of the scenario."""
     from secmix.auditing.engine.run_cell import try_out
     from secmix.auditing.setup import PreparedData
-    from secmix.scenario.resolve import seen_from
+    from secmix.scenario.resolve import rebased
 
     scenario = parse(text, f"'{path}'")
-    cells = [seen_from(cell, path.parent) for cell in scenario.cells()]
-    ready: dict[str, PreparedData] = {}
+    cells = [rebased(cell, path.parent) for cell in scenario.cells()]
+    prepared_data: dict[str, PreparedData] = {}
     left = 0
     first: SecmixError | None = None
     for spec in scenario.sweep["protocol"]:
         of_protocol: Sequence[Scenario] = [cell for cell in cells if cell.protocol.name == spec["name"]]
         try:
-            try_out(of_protocol[-1], None, prepared=ready)
+            try_out(of_protocol[-1], None, prepared=prepared_data)
             left += 1
         except SecmixError as error:
             first = first or error

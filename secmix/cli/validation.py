@@ -16,10 +16,10 @@ from secmix._base.plugins import faults_of_settings, takes
 from secmix._base.toml_text import line_of, read_text, read_toml
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
-from secmix.scenario.resolve import in_table, located, seen_from, with_known_adversaries
+from secmix.scenario.resolve import in_table, located, rebased, with_known_adversaries
 
 if TYPE_CHECKING:
-    from secmix.auditing.engine.estimate import CostEstimate
+    from secmix.auditing.engine.expected_cost import CostEstimate
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
 _OWN = {"protocol": ("label",), "adversary": ("label",), "data": ("standardise", "features", "rows_per_node")}
@@ -27,28 +27,28 @@ _DEFAULTS = {"data": DataSpec().name}
 _MOST_LINES = 50
 
 
-def validated(given: str, allow_code: bool = False) -> tuple[list[str], str]:
+def validated(scenario_name: str, allow_code: bool = False) -> tuple[list[str], str]:
     """Return every fault of a scenario's file, and what it is about if it has none.
 
     Keys and settings first, all of them. If they are right, every combination is built and run once in small, as an
-    audit begins by doing: what does not fit together shows there. ``given``: path of a TOML file, or name of a
+    audit begins by doing: what does not fit together shows there. ``scenario_name``: path of a TOML file, or name of a
     catalogue entry; ``allow_code``: whether names like ``package.module:name`` are loaded. Raises SecmixError if there
     is no such file, or it is not TOML.
     """
-    path = Path(given)
+    path = Path(scenario_name)
     if not path.exists() and path.suffix != ".toml":
         from secmix.scenario.catalogue import find
 
-        path = find(given).path
-    text, source = read_text(path), f"'{given}'"
+        path = find(scenario_name).path
+    text, source = read_text(path), f"'{scenario_name}'"
     content = read_toml(text, source)
     with plugins.code_allowed(allow_code):
         faulty = [*faults(content, source, text), *faults_of_parts(content, source, text, path.parent)]
         if not faulty:
             scenario = from_dict(content, source, text)
-            faulty, estimates = _misfits(scenario, text, given, path.parent)
+            faulty, estimates = _misfits(scenario, text, scenario_name, path.parent)
             if not faulty:
-                return [], _summary(scenario, given, estimates)
+                return [], _summary(scenario, scenario_name, estimates)
     lines = sorted(dict.fromkeys(map(brief, faulty)), key=_line)
     more = [f"{source}: and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
     return [*lines[:_MOST_LINES], *more], ""
@@ -116,7 +116,9 @@ def faults_of_parts(content: Mapping[str, Any], source: str, text: str, folder: 
                     yield _placed(error, path, source, text)
 
 
-def _faults_of_part(group: str, name: str, given: Mapping[str, Any], own: Sequence[str]) -> Iterator[SecmixError]:
+def _faults_of_part(
+    group: str, name: str, part_settings: Mapping[str, Any], own: Sequence[str]
+) -> Iterator[SecmixError]:
     try:
         part = plugins.load(group, name)
     except SecmixError as error:
@@ -124,7 +126,7 @@ def _faults_of_part(group: str, name: str, given: Mapping[str, Any], own: Sequen
         yield error
         return
     theirs = [key for key in own if key != "features" or not takes(part, key)]
-    settings = {key: value for key, value in given.items() if key not in theirs}
+    settings = {key: value for key, value in part_settings.items() if key not in theirs}
     wrong = list(faults_of_settings(part, name, settings))
     yield from wrong
     if not wrong and group != "datasets":  # data are read where their paths are known
@@ -151,11 +153,13 @@ def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[
         with_known_adversaries(scenario)
     except SecmixError as error:
         misfits.append(str(located(error, scenario, text, source)))
-    ready: dict[str, PreparedData] = {}
+    prepared_data: dict[str, PreparedData] = {}
     for k, cell in enumerate(scenario.cells()):
         try:
             with suppress(NotConverged):
-                estimates.append(try_out(seen_from(cell, folder), None, plugins.is_code_allowed(), prepared=ready))
+                estimates.append(
+                    try_out(rebased(cell, folder), None, plugins.is_code_allowed(), prepared=prepared_data)
+                )
         except SecmixError as error:
             error.cell = k
             misfits.append(str(located(error, scenario, text, source)))
@@ -168,8 +172,8 @@ def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[
     return misfits, estimates
 
 
-def _summary(scenario: Scenario, given: str, estimates: list[CostEstimate]) -> str:
-    from secmix.auditing.engine.estimate import in_words
+def _summary(scenario: Scenario, scenario_name: str, estimates: list[CostEstimate]) -> str:
+    from secmix.auditing.engine.expected_cost import in_words
 
     number = math.prod(map(len, scenario.sweep.values()))
     policy = scenario.policy.model_dump(exclude_none=True)
@@ -178,7 +182,7 @@ def _summary(scenario: Scenario, given: str, estimates: list[CostEstimate]) -> s
     if scenario.claim is not None:
         limits = f"{limits or 'nothing'}; claim: epsilon = {scenario.claim.epsilon:g}, delta = {scenario.claim.delta:g}"
     summary = brief(
-        f"{shown(given)} is right: {several} on {scenario.network.nodes} nodes, {scenario.runs} runs each; policy: "
-        f"{limits}"
+        f"{shown(scenario_name)} is right: {several} on {scenario.network.nodes} nodes, {scenario.runs} runs each; "
+        f"policy: {limits}"
     )
     return f"{summary}\nAn audit takes {in_words(estimates)}." if estimates else summary

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints, finite_array, integer
 from secmix.errors import DataError
@@ -40,13 +41,15 @@ class Dataset:
             raise DataError(f"groups names {len(self.groups)} owners for {len(self.rows)} rows; give one a row")
 
 
-_NAMED = 5  # of constant columns, in an error's first words
+_NAMED = 5  # of wrong columns, in an error's first words
+_LARGEST, _LEAST = 1e150, 1e-150  # the squares of these numbers, summed, are still ordinary numbers
 
 
 def prepared(data: Dataset, *, standardise: bool = True, features: int | None = None) -> Array:
     """Prepare rows (N, d) for a mixture: columns of mean 0 and variance 1, then the first principal components.
 
-    Raises DataError if a column is constant, there is one row only, or there are not as many columns as ``features``.
+    Raises DataError if a column is constant or has no variance among ordinary numbers, there is one row only, or there
+    are not as many columns as ``features``.
     """
     rows = data.rows
     if len(rows) < 2:
@@ -54,15 +57,15 @@ def prepared(data: Dataset, *, standardise: bool = True, features: int | None = 
             f"the data have {len(rows)} row{'s' * (len(rows) != 1)}, where two at least are needed for any column to "
             "vary; add rows, or say header = false if the file's first line is a row too"
         )
-    still = np.flatnonzero(np.ptp(rows, axis=0) <= 1e-12 * np.abs(rows).max(axis=0))  # up to rounding
-    if len(still):
-        names = [data.columns[j] for j in still]
-        called = ", ".join(f"'{name}'" for name in names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
-        which = f"column {called} is" if len(names) == 1 else f"columns {called} are"
-        raise DataError(
-            f"{which} constant in all {len(rows)} rows and carr{'ies' if len(names) == 1 else 'y'} nothing; leave out "
-            f"with drop = {json.dumps(names, ensure_ascii=False)}"
-        )
+    largest = np.abs(rows).max(axis=0)
+    beyond = f"numbers above {_LARGEST:g}, whose squares are too large to compute with; mend them, or"
+    _refuse(data, largest > _LARGEST, f"has {beyond}", f"have {beyond}")
+    still = f"constant in all {len(rows)} rows and"
+    varying = np.ptp(rows, axis=0)
+    up_to_rounding = varying <= 1e-12 * largest
+    _refuse(data, up_to_rounding, f"is {still} carries nothing;", f"are {still} carry nothing;")
+    within = f"by less than {_LEAST:g}, whose square is too small to compute with; choose another unit, or"
+    _refuse(data, varying < _LEAST, f"varies {within}", f"vary {within}")
     if standardise:
         rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     if features is not None:
@@ -83,6 +86,16 @@ def prepared(data: Dataset, *, standardise: bool = True, features: int | None = 
         # Unit variance along each component keeps one feature from drowning the others.
         rows = rows / rows.std(axis=0) if standardise else rows
     return np.ascontiguousarray(rows)
+
+
+def _refuse(data: Dataset, wrong: NDArray[np.bool_], of_single: str, of_several: str) -> None:
+    """Raise DataError if columns are wrong; the error says what is wrong, and how to leave them out."""
+    names = [data.columns[j] for j in np.flatnonzero(wrong)]
+    if not names:
+        return
+    called = ", ".join(f"'{name}'" for name in names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
+    which = f"column {called} {of_single}" if len(names) == 1 else f"columns {called} {of_several}"
+    raise DataError(f"{which} leave out with drop = {json.dumps(names, ensure_ascii=False)}")
 
 
 def sample_rows(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
-from secmix._base.files import read_regular
+from secmix._base.safe_files import read_regular
 from secmix.data.dataset import Dataset
 from secmix.errors import DataError, nearest, shown
 

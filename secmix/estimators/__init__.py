@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from secmix.estimators.estimate import Estimate, normalised
-    from secmix.estimators.exact.gaussian import gaussian_leakage
-    from secmix.estimators.exact.structure import LeakedSubspace, leaked_subspace
+    from secmix.estimators.exact.gaussian_inputs import gaussian_leakage
+    from secmix.estimators.exact.leaked_subspace import LeakedSubspace, leaked_subspace
     from secmix.estimators.information import information_lower_bound
     from secmix.estimators.ksg_estimator.entropies import entropy
     from secmix.estimators.ksg_estimator.estimator import ksg
@@ -35,8 +35,8 @@ __all__ = [
 # Loaded on use: most audits need neither a compiler nor a robust rule.
 _HOMES = {
     **dict.fromkeys(("Estimate", "normalised"), "estimate"),
-    "gaussian_leakage": "exact.gaussian",
-    **dict.fromkeys(("LeakedSubspace", "leaked_subspace"), "exact.structure"),
+    "gaussian_leakage": "exact.gaussian_inputs",
+    **dict.fromkeys(("LeakedSubspace", "leaked_subspace"), "exact.leaked_subspace"),
     "information_lower_bound": "information",
     "entropy": "ksg_estimator.entropies",
     "ksg": "ksg_estimator.estimator",

@@ -1,4 +1,4 @@
-"""How much of any function of a secret can be known from noisy releases: bounds by the Bhattacharyya affinity.
+"""Bounds on how much of any function of a secret noisy releases tell, by the Bhattacharyya affinity.
 
 Let B be the least affinity ∫ √(p q) between the laws p, q of what is seen for two values of the secret, all else fixed.
 For *every* function of the secret and every estimator from what is seen, the explained variance is at most 1 − B²:

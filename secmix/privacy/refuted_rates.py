@@ -82,7 +82,7 @@ def private_curve(epsilon: float, delta: float) -> Curve:
 
 
 def largest_refuted(refuted: Callable[[float], bool], most: float, step: float) -> float:
-    """Return the largest number up to ``most`` that is refuted, if all below one that is are; 0 where none is."""
+    """Return the largest refuted number up to ``most``, if all below a refuted one are refuted; 0 if none is."""
     low, high = 0.0, most
     if not refuted(low):
         return 0.0

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, finite_array, integer, positive
 from secmix.errors import DataError, SecmixError
-from secmix.privacy.ledger import Clip, Noise, clipped, current
+from secmix.privacy.noted_releases import Clip, Noise, clipped, current
 
 
 def clip(x: ArrayLike, norm: float, axis: int | tuple[int, ...] | None = None, ord: int = 2) -> Array:

@@ -41,21 +41,6 @@ class Collaboration(Protocol):
         ...
 
 
-def no_bound(transcript: Transcript, reference: Array, colluders: int) -> float | None:
-    """Return None: nothing is proven of this collaboration."""
-    return None
-
-
-def no_premises(readable: Sequence[Origin]) -> list[str]:
-    """Return no sentences: this collaboration states no premises."""
-    return []
-
-
-def nothing_opaque(readable: Sequence[Origin]) -> bool:
-    """Return False: no message of this collaboration is masked or encrypted for who holds it."""
-    return False
-
-
 @dataclass(frozen=True)
 class CollaborationTraits:
     """The optional members of a collaboration; those that it lacks take the defaults here.
@@ -83,9 +68,9 @@ class CollaborationTraits:
 
     unit: str = "in the protocol's own measure"
     broken: float = math.inf
-    bound: Callable[[Transcript, Array, int], float | None] = no_bound
-    premises: Callable[[Sequence[Origin]], Sequence[str]] = no_premises
-    opaque: Callable[[Sequence[Origin]], bool] = nothing_opaque
+    bound: Callable[[Transcript, Array, int], float | None] = lambda transcript, reference, colluders: None
+    premises: Callable[[Sequence[Origin]], Sequence[str]] = lambda readable: ()
+    opaque: Callable[[Sequence[Origin]], bool] = lambda readable: False
     advise: Callable[[Revealed], Sequence[str | Advice]] = no_advice
 
     @classmethod

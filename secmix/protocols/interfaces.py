@@ -121,16 +121,6 @@ def no_advice(revealed: Revealed) -> list[str | Advice]:
     return []
 
 
-def no_graph(network: Network) -> Network | None:
-    """Return None: the protocol declares no exposure graph."""
-    return None
-
-
-def no_cipher(network: Network) -> Cipher | None:
-    """Return None: the protocol seals nothing itself."""
-    return None
-
-
 @dataclass(frozen=True)
 class SumTraits:
     """The optional members of a sum protocol; those that it lacks take the defaults here.
@@ -182,8 +172,8 @@ class SumTraits:
     function: Callable[..., Any] | None = None
     traits: Any = None
     advise: Callable[[Revealed], Sequence[str | Advice]] = no_advice
-    exposure_graph: Callable[[Network], Network | None] = no_graph
-    cipher: Callable[[Network], Cipher | None] = no_cipher
+    exposure_graph: Callable[[Network], Network | None] = lambda network: None
+    cipher: Callable[[Network], Cipher | None] = lambda network: None
 
     @classmethod
     def of(cls, protocol: Any) -> SumTraits:
@@ -257,25 +247,41 @@ def checked_inputs(inputs: ArrayLike, network: Network) -> Array:
     return array
 
 
+def check_draw_masks(protocol: SumProtocol) -> None:
+    """Check that ``draw_masks`` is a method of the object, which a proof follows by name.
+
+    Raises SecmixError where it is a method of the class or a static one.
+    """
+    method = inspect.getattr_static(protocol, "draw_masks", None)
+    if isinstance(method, staticmethod | classmethod):
+        kind = type(method).__name__
+        raise SecmixError(
+            f"{type(protocol).__name__}.draw_masks is a {kind}; it must be an ordinary method: leave out @{kind}, and "
+            "write def draw_masks(self, runs, m, network, rng)"
+        )
+
+
 def averaged(
-    protocol: SumProtocol, inputs: Array, network: Network, rng: np.random.Generator, **given: Any
+    protocol: SumProtocol, inputs: Array, network: Network, rng: np.random.Generator, **options: Any
 ) -> tuple[Array, Transcript]:
     """Have a protocol average ``inputs`` (runs, n, m), and check what it takes, returns and sends.
 
     Raises
     ------
     SecmixError
-        ``average`` takes or returns something else than a sum protocol's, or a message has an end outside the network.
+        ``average`` takes or returns something else than a sum protocol's, ``draw_masks`` is no method of the object, or
+        a message has an end outside the network.
     """
+    check_draw_masks(protocol)
     try:
         signature = inspect.signature(protocol.average)
-        signature.bind(inputs, network, rng, **given)
+        signature.bind(inputs, network, rng, **options)
     except TypeError:
         takes = ", ".join(signature.parameters)
         raise SecmixError(f"average({takes}) must take (inputs, network, rng, *, masks=None, channel=None)") from None
     except ValueError:  # of code that tells no signature
         pass
-    result = protocol.average(inputs, network, rng, **given)
+    result = protocol.average(inputs, network, rng, **options)
     if not isinstance(result, tuple) or len(result) != 2:
         what = "nothing" if result is None else f"a value of type {type(result).__name__}"
         raise SecmixError(

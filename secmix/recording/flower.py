@@ -133,7 +133,7 @@ def _write(recorder: Recorder, iteration: int, round: int, sender: int, receiver
 
 def _declared(content: Any, kind: str, parts: list[tuple[str, tuple[str, ...], Any]]) -> dict[str, str]:
     """Return the roles of the parts and single numbers that are written: by the names that Flower gives them."""
-    given = roles(content)
+    role_of = roles(content)
     written = {part: part.removeprefix(f"{kind}: ") for part, _, _ in parts}
     written |= {name: name for _, names, _ in parts for name in names}
-    return {what: given[name] for what, name in written.items() if name in given}
+    return {what: role_of[name] for what, name in written.items() if name in role_of}

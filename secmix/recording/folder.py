@@ -21,6 +21,7 @@ import os
 import threading
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secmix._base import files
+from secmix._base import safe_files
 from secmix.errors import DataError, shown
 from secmix.recording.format import BY, FORMAT, NAME, VERSION, faults_of_line
 
@@ -127,7 +128,7 @@ class Recorder:
                     "recorder its own folder"
                 )
         else:
-            files.write(header, json.dumps({"format": FORMAT, "version": VERSION, "by": by}).encode() + b"\n")
+            safe_files.write(header, json.dumps({"format": FORMAT, "version": VERSION, "by": by}).encode() + b"\n")
         self._lock = threading.Lock()
         self.count = len([place for place in self.folder.iterdir() if NAME.fullmatch(place.name)])
 
@@ -175,7 +176,7 @@ class Recorder:
             raise DataError(f"this message cannot be recorded: {fault}")
         if (self.folder / name).exists():
             raise DataError(f"another recorder writes into {self.folder}; give each recorder its own folder")
-        files.write(self.folder / name, content)
+        safe_files.write(self.folder / name, content)
         with (self.folder / "index.jsonl").open("a", encoding="utf-8") as index:
             index.write(json.dumps(entry) + "\n")
         self.count += 1
@@ -199,8 +200,6 @@ def read_recording(folder: str | os.PathLike[str]) -> Recording:
         If it is not a recording, of another version, damaged, or larger than :data:`MOST_BYTES`.
     """
     place = Path(folder)
-    if not place.is_dir():
-        raise DataError(f"{place} is not a folder; give the folder that a Recorder wrote")
     by = _header(place)
     left, messages = MOST_BYTES, []
     for number, line in enumerate(_lines(place), 1):
@@ -214,21 +213,18 @@ def read_recording(folder: str | os.PathLike[str]) -> Recording:
 
 def _read(place: Path, most: int) -> bytes:
     try:
-        return files.read_regular(place, follow=False, most=most)
+        return safe_files.read_regular(place, follow=False, most=most)
     except OSError as error:
         raise DataError(f"cannot read {place}: {error.strerror or type(error).__name__}") from None
 
 
 def _header(place: Path) -> str:
-    try:
-        header = json.loads(_read(place / "recording.json", _HEADER_BYTES))
+    if not place.is_dir():
+        raise DataError(f"{place} is not a folder; give the folder that a Recorder wrote")
+    content, form = _read(place / "recording.json", _HEADER_BYTES), None
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
+        header = json.loads(content)
         form, version, by = header["format"], header["version"], header["by"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"{place / 'recording.json'} is not the header of a recording; give a folder that a Recorder wrote"
-        ) from None
     if form != FORMAT or by not in BY:
         raise DataError(
             f"{place / 'recording.json'} is not the header of a recording; give a folder that a Recorder wrote"
@@ -271,8 +267,6 @@ def faults_of_recording(folder: str | os.PathLike[str]) -> list[str]:
     place, left = Path(folder), MOST_BYTES
     faults, count = [], 0
     try:
-        if not place.is_dir():
-            raise DataError(f"{place} is not a folder; give the folder that a Recorder wrote")
         _header(place)
         for number, line in enumerate(_lines(place), 1):
             count += 1

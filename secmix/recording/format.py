@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
@@ -103,7 +102,7 @@ def json_schema() -> dict[str, Any]:
     roles = {
         "type": "object",
         "additionalProperties": {"enum": list(ROLES)},
-        "description": "; ".join(_roles_in_words()),
+        "description": "; ".join(f"{role}: {meaning}" for role, meaning in ROLES.items()),
     }
     header = {"format": {"const": FORMAT}, "version": {"const": VERSION}, "by": {"enum": list(BY)}}
     part = {"kind": text, "names": {"type": "array", "items": text, "maxItems": _MOST_NAMES}}
@@ -131,14 +130,5 @@ def published() -> str:
     return files("secmix.recording").joinpath(SCHEMA).read_text("utf-8")
 
 
-def as_text() -> str:
-    """Render the text that ``recording.schema.json`` must have."""
-    return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"
-
-
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required}
-
-
-def _roles_in_words() -> list[str]:
-    return [f"{role}: {meaning}" for role, meaning in ROLES.items()]

@@ -1,4 +1,4 @@
-"""Compare two reports: what got better, what got worse, and what can no longer be decided."""
+"""Compare two reports: improvements, regressions, and verdicts that became undecided."""
 
 from __future__ import annotations
 
@@ -184,7 +184,9 @@ def _edges(cell: Cell) -> set[tuple[int, int]]:
 def _network(cell: Cell, other: Cell) -> str:
     """Describe a network by its size and the lines that another does not have."""
     only = sorted(_edges(cell) - _edges(other))
-    named = ", ".join("–".join(map(cell.label, edge)) for edge in only[:_NAMED]) + ", …" * (len(only) > _NAMED)
+    named = ", ".join("–".join(map(cell.label, edge)) for edge in only[:_NAMED]) + (
+        f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
+    )
     return f"{cell.n_nodes} nodes, {len(cell.edges)} lines" + (f", only here {named}" if only else "")
 
 

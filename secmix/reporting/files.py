@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
+from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.report import SCHEMA_VERSION, Report
 from secmix.errors import SecmixError, nearest
 
@@ -192,6 +194,14 @@ def read_json(path: str | os.PathLike[str]) -> Report:
         first = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'report'}: {e['msg']}" for e in problems[:3])
         more = f" (and {len(problems) - 3} more)" if len(problems) > 3 else ""
         raise SecmixError(f"'{path}' is not a report.json: {first}{more}") from error
+
+
+def json_schema() -> dict[str, Any]:
+    """Build the JSON Schema (draft 2020-12) of the report.json that ``write`` makes."""
+    schema = Report.model_json_schema(mode="serialization")
+    schema["properties"]["schema_version"]["const"] = SCHEMA_VERSION
+    schema["$defs"]["Finding"]["properties"]["evidence"]["enum"] = [kind.name for kind in kinds()]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def _refuse(word: str) -> float:

@@ -1,4 +1,4 @@
-"""What colluders can do to the result, in words and rows that every format shares."""
+"""Effects of colluders on the result, in words and rows that every format shares."""
 
 from __future__ import annotations
 
@@ -191,7 +191,9 @@ def fields(report: Report) -> list[Field]:
 
 
 def _field(adversary: str, group: Sequence[tuple[int, Cell]]) -> Field:
-    damages = [(k, cell, {d.attack: d.model for d in _damages(cell)}) for k, cell in group]
+    damages = [
+        (k, cell, {d.attack: d.model for d in cell.robustness.damages} if cell.robustness else {}) for k, cell in group
+    ]
     attacks = list(dict.fromkeys(attack for _, _, models in damages for attack in models))
     rows = []
     for k, cell, models in damages:
@@ -200,10 +202,6 @@ def _field(adversary: str, group: Sequence[tuple[int, Cell]]) -> Field:
         rows.append((k, cell, entries))
     outcomes = list(dict.fromkeys(cell.robustness.outcome for _, cell in group if cell.robustness))
     return Field(adversary, attacks, outcomes, rows)
-
-
-def _damages(cell: Cell) -> list[Damage]:
-    return cell.robustness.damages if cell.robustness else []
 
 
 def measure(cell: Cell) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from secmix.auditing.cell_parts import FAULTS, Effect, NodeSummary
 from secmix.auditing.report import Cell, Report, covered
@@ -32,14 +33,14 @@ def linked_summary(report: Report) -> list[str]:
     for cell in report.cells:
         by_adversary.setdefault(cell.adversary, []).append(cell)
     ranked = sorted(by_adversary.values(), key=lambda cells: min(map(_rank, cells)))
-    paragraphs = [" ".join(_about(cells)) for cells in ranked[:_MOST_WHO]]
+    paragraphs = [" ".join(_about(cells, report.policy)) for cells in ranked[:_MOST_WHO]]
     if len(ranked) > _MOST_WHO:
         more = len(ranked) - _MOST_WHO
         paragraphs.append(f"The table below has {link('matrix', str(more))} more adversar{'ies' if more > 1 else 'y'}.")
     return [*paragraphs, *_who_suffices(report), *filter(None, [" ".join(_how_sure(report))]), *_what_to_do(report)]
 
 
-def _about(cells: Sequence[Cell]) -> list[str]:
+def _about(cells: Sequence[Cell], policy: Mapping[str, Any]) -> list[str]:
     """Write what one adversary learns, under which protocols, and how far it changes the result."""
     who = adversary_in_words(cells[0])
     known = [cell for cell in cells if _with_standing(cell, "revealed")]
@@ -49,7 +50,8 @@ def _about(cells: Sequence[Cell]) -> list[str]:
     clear = [cell for cell in others if _asked(cell) and not _open(cell)]
     parts = []
     if known:
-        parts.append(f"can compute the private data of {_of_whom(known, 'revealed')} {_under(known)}")
+        unlimited = "" if any(map(_asked, known)) else ", which the policy does not limit"
+        parts.append(f"can compute the private data of {_of_whom(known, 'revealed')} {_under(known)}{unlimited}")
     if partly:
         parts.append(f"learns part of the private data of {_of_whom(partly, 'partly leaked')} {_under(partly)}")
     changed = [cell for cell in cells if cell.robustness and cell.robustness.verdict == "violated"]
@@ -70,7 +72,40 @@ def _about(cells: Sequence[Cell]) -> list[str]:
     if silent := [cell for cell in others if not _asked(cell) and not _claims(cell)]:
         whom = "it" if sentences else who
         sentences.append(f"What {whom} learns {_under(silent)} is not limited by the policy.")
-    return sentences
+    bounded = _bounded(cells, policy)
+    return [*sentences, *bounded] if changed or any(map(_asked, cells)) else [*bounded, *sentences]
+
+
+def _bounded(cells: Sequence[Cell], policy: Mapping[str, Any]) -> list[str]:
+    """Write how many colluders change the result by how much at most, where the policy asks and a theorem says so."""
+    by_count: dict[tuple[int, int, bool], list[tuple[float | None, Cell]]] = {}
+    for cell in cells:
+        if cell.robustness is None or cell.robustness.verdict != "holds":
+            continue
+        counts = [cell.robustness.colluders] if "max_error_ratio" in policy else []
+        counts += [round(cell.robustness.breakdown_proven * cell.n_nodes)] if "min_breakdown" in policy else []
+        for count in dict.fromkeys(counts):
+            bounds = [point.proven for point in cell.robustness.points if point.colluders <= count]
+            most = None if None in bounds else max((bound for bound in bounds if bound is not None), default=None)
+            by_count.setdefault((count, cell.n_nodes, cell.is_collaboration), []).append((most, cell))
+    return [_bound(count, n, collaborates, bounds) for (count, n, collaborates), bounds in by_count.items()]
+
+
+def _bound(count: int, n: int, is_collaboration: bool, bounds: Sequence[tuple[float | None, Cell]]) -> str:
+    most, worst = max(bounds, key=lambda bound: math.inf if bound[0] is None else bound[0])
+    where = f"{_place(worst)}-robustness"
+    spread = (
+        "the median difference between two honest runs on other rows"
+        if is_collaboration
+        else "the largest distance of an honest contribution from their mean"
+    )
+    by = "a bounded amount" if most is None else f"{link(where, words.number(most))} times {spread}"
+    result = "the joint result of the audited runs" if is_collaboration else "an average"
+    rule, who = "rules" if len(bounds) > 1 else "rule", link(where, f"{count} of the {n}")
+    return (
+        f"It is proved that, whatever up to {who} participants send, {result} is off by at most {by} "
+        f"{_under([cell for _, cell in bounds])}, if the theorems of the {rule} apply to the code that runs."
+    )
 
 
 _OF_CLAIMS = {
@@ -184,7 +219,8 @@ def _how_sure(report: Report) -> list[str]:
     tried = [(cell, node) for cell, node in revealed if not node.certain]
     sentences = []
     if revealed and not tried:
-        what = "Whose data can be computed" if partly else "This"
+        bounded = any(cell.robustness and cell.robustness.verdict == "holds" for cell in report.cells)
+        what = "Whose data can be computed" if partly or bounded else "This"
         sentences.append(f"{what} is certain: it follows by calculation from what is sent.")
     elif len(tried) < len(revealed):
         sentences.append(
@@ -237,6 +273,8 @@ def _what_to_do(report: Report) -> list[str]:
         return ["What to change is listed below, with each finding."]
     if any(cell.unmeasured for cell in bad):
         return ["Part of this audit was not done, so no change is proposed; see below what is missing, and why."]
+    if all(cell.verdict == "inconclusive" for cell in bad):
+        return ["No fault was shown, so no change was tried; why it could not be decided stands below."]
     return ["This audit found no change that would help."]
 
 

@@ -220,21 +220,21 @@ def unexplained(cell: Cell) -> bool:
     return VERDICTS.index(cell.verdict) < min(map(VERDICTS.index, known), default=len(VERDICTS))
 
 
-def seen(node: NodeClaim) -> str:
+def least_epsilon(node: NodeClaim) -> str:
     """Write the lower bound of epsilon that was seen of a node, with its confidence."""
     value = "∞" if node.seen is None else f"{node.seen:.4g}"
     return f"{value} ({100 * node.confidence:.6g} % confidence)"
 
 
 def about_claim(cell: Cell, claim: PrivacyClaim) -> list[str]:
-    """Write what follows from the code, what was seen, and where a claim fails; what is the same of nodes, once."""
+    """Describe a claim: its proof from the code, its lower bound from runs, its failures; equal nodes once."""
     looks = f"the level of the audit is divided among {claim.looks} such looks"
     nodes: dict[str, list[str]] = {}
     for node in claim.nodes:
-        seen_in = f"{node.method}{f' ({node.neighbours})' if node.neighbours else ''}"
+        method = f"{node.method}{f' ({node.neighbours})' if node.neighbours else ''}"
         for text in (
             f"what follows from the code: {node.follows}.",
-            f"what was seen: {seen_in}{f'; {looks}' if node.confidence < 1 else ''}.",
+            f"what was seen: {method}{f'; {looks}' if node.confidence < 1 else ''}.",
             *[f"where the claim fails: {node.fails}."] * bool(node.fails),
         ):
             nodes.setdefault(text, []).append(cell.called(node.node))
@@ -273,6 +273,15 @@ def about_spent(claim: PrivacyClaim) -> str:
 def to_paste(claim: PrivacyClaim) -> str:
     """Return the data sets and the score that refute a claim, of the first node for which it was refuted."""
     return next((node.paste for node in claim.nodes if node.fails and node.paste), "")
+
+
+def no_advice(cell: Cell) -> str:
+    """Say why a cell proposes no change."""
+    if cell.unmeasured:
+        return "None is proposed, since part of this combination was not audited."
+    if cell.verdict == "inconclusive":
+        return "No fault was shown, so no change was tried: why it could not be decided stands above."
+    return "Nothing that this audit can name." if cell.verdict == "violated" else "Nothing for this policy."
 
 
 def readable(cell: Cell) -> str:

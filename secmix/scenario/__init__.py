@@ -5,11 +5,10 @@ allowed. Under ``[sweep]`` any of its settings may take several values; the audi
 combination.
 """
 
+from secmix.scenario.accepted import AcceptedInRecordingSpec, AcceptedSpec
 from secmix.scenario.claim_spec import ClaimSpec, PrivacyTerms, terms_of
 from secmix.scenario.scenario import FEWEST_RUNS, Scenario, faults, from_dict, load, parse, render
-from secmix.scenario.tables import (
-    AcceptedInRecordingSpec,
-    AcceptedSpec,
+from secmix.scenario.scenario_tables import (
     DataSpec,
     MeasureSpec,
     ModelSpec,

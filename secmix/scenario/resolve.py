@@ -8,30 +8,24 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import ValidationError
-
-from secmix._base.toml_text import KeyPath, locations, nearest_line, read_text, read_toml
+from secmix._base.toml_text import KeyPath, locations, nearest_line, read_text
 from secmix.errors import (
     DataError,
     NetworkError,
     ScenarioError,
     SecmixError,
     brief,
-    expected,
-    first_fault,
-    nearest,
-    shown,
 )
+from secmix.scenario.accepted import read_accepted
 from secmix.scenario.catalogue import find
 from secmix.scenario.scenario import Scenario, from_dict, parse
-from secmix.scenario.tables import AcceptedInRecordingSpec, AcceptedSpec, PartSpec, PolicySpec, Strict
+from secmix.scenario.scenario_tables import PartSpec, PolicySpec
+from secmix.scenario.table_files import faults_named, read_table
 
-Entry = TypeVar("Entry", bound=Strict)
 AS_IT_WAS_RUN = "scenario.toml"
 """The scenario as it was run, beside the report."""
 _PATHS = {"data": "path", "protocol": "project"}
@@ -40,24 +34,25 @@ _TABLE = re.compile(r"\[(\w+)\] ")
 _OF_KIND = {NetworkError: "network", DataError: "data"}
 
 
-def resolve(given: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str, str | None]:
+def resolve(source: Scenario | Mapping[str, Any] | str | Path) -> tuple[Scenario, str, str | None]:
     """Return a scenario, the name by which the command line finds it again, and its text if it is a file.
 
     The paths in such a file start from the folder that it is in.
     """
-    if isinstance(given, Scenario):
-        return given, AS_IT_WAS_RUN, None
-    if isinstance(given, Mapping):
-        return from_dict(given), AS_IT_WAS_RUN, None
-    if not isinstance(given, (str, Path)):
+    if isinstance(source, Scenario):
+        return source, AS_IT_WAS_RUN, None
+    if isinstance(source, Mapping):
+        return from_dict(source), AS_IT_WAS_RUN, None
+    if not isinstance(source, (str, Path)):
         raise ScenarioError(
-            f"a scenario is a path, the name of a catalogue entry, a dict or a Scenario; given a {type(given).__name__}"
+            "a scenario is a path, the name of a catalogue entry, a dict or a Scenario; given a "
+            f"{type(source).__name__}"
         )
-    path = Path(given)
+    path = Path(source)
     if path.exists() or path.suffix == ".toml":
         text = read_text(path)
-        return parse(text, f"'{path}'"), str(given), text
-    return find(str(given)).scenario, str(given), None
+        return parse(text, f"'{path}'"), str(source), text
+    return find(str(source)).scenario, str(source), None
 
 
 def home_of(name: str, text: str | None) -> Path:
@@ -65,10 +60,10 @@ def home_of(name: str, text: str | None) -> Path:
     return Path() if text is None else Path(name).parent
 
 
-def combinations(given: Scenario | Mapping[str, Any] | str | Path) -> list[Scenario]:
+def combinations(source: Scenario | Mapping[str, Any] | str | Path) -> list[Scenario]:
     """Return every cell of a scenario, its paths as they are from here."""
-    scenario, name, text = resolve(given)
-    return [seen_from(cell, home_of(name, text)) for cell in scenario.cells()]
+    scenario, name, text = resolve(source)
+    return [rebased(cell, home_of(name, text)) for cell in scenario.cells()]
 
 
 def cell_at(cells: Sequence[Scenario], cell: int) -> int:
@@ -80,51 +75,9 @@ def cell_at(cells: Sequence[Scenario], cell: int) -> int:
 
 def read_policy(path: str | Path) -> PolicySpec:
     """Read the limits in a TOML file, at its top or under ``[policy]``."""
-    content = _read_table(path, "policy")
-    with _faults_named(f"the policy '{path}'", "policy", PolicySpec):
+    content = read_table(path, "policy")
+    with faults_named(f"the policy '{path}'", "policy", PolicySpec):
         return PolicySpec.model_validate(content.get("policy", content))
-
-
-def read_accepted(path: str | Path) -> list[AcceptedSpec]:
-    """Read the accepted findings in a TOML file: tables ``[[accepted]]``."""
-    return _read_accepted(path, AcceptedSpec)
-
-
-def read_accepted_in_recording(path: str | Path) -> list[AcceptedInRecordingSpec]:
-    """Read what is accepted of a recorded run from a TOML file: tables ``[[accepted]]``."""
-    return _read_accepted(path, AcceptedInRecordingSpec)
-
-
-def _read_accepted(path: str | Path, kind: type[Entry]) -> list[Entry]:
-    entries = _read_table(path, "list of accepted findings").get("accepted")
-    if not isinstance(entries, list):
-        raise ScenarioError(f"'{path}' holds no [[accepted]]; write one such table a finding")
-    with _faults_named(f"the accepted findings of '{path}'", "accepted", kind):
-        return [kind.model_validate(entry) for entry in entries]
-
-
-@contextmanager
-def _faults_named(what: str, table: str, kind: type[Strict]) -> Iterator[None]:
-    """Turn the first fault of a table into an error that names its key, and the keys that there are."""
-    try:
-        yield
-    except ValidationError as error:
-        first = first_fault(error.errors())
-        key = ".".join(str(step) for step in first["loc"]) or table
-        if first["type"] == "extra_forbidden":
-            raise ScenarioError(f"{what}: unknown key {shown(key)}; {nearest(key, kind.model_fields)}") from None
-        if first["type"] == "missing":
-            raise ScenarioError(f"{what}: {shown(key)} is missing") from None
-        raise ScenarioError(f"{what}: {shown(key)}: {expected(first)}; given {shown(first['input'])}") from None
-
-
-def _read_table(path: str | Path, what: str) -> dict[str, Any]:
-    try:
-        return read_toml(Path(path).read_text(encoding="utf-8-sig"), f"the {what} '{path}'")
-    except OSError as error:
-        raise ScenarioError(f"the {what} '{path}' cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ScenarioError(f"the {what} '{path}' cannot be read: it is not UTF-8 text") from None
 
 
 def with_changes(
@@ -181,7 +134,7 @@ def with_paths(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
     return scenario if changed == content else from_dict(changed)
 
 
-def seen_from(scenario: Scenario, folder: str | Path, start: str | Path = ".") -> Scenario:
+def rebased(scenario: Scenario, folder: str | Path, start: str | Path = ".") -> Scenario:
     """Return ``scenario``, whose paths start from ``folder``, with paths that start from ``start``."""
     if Path(folder) == Path(start):
         return scenario

@@ -14,9 +14,9 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from secmix._base.toml_text import check_size, line_of, read_text, read_toml
 from secmix.errors import ScenarioError, brief, expected, first_fault, nearest, shown
+from secmix.scenario.accepted import AcceptedSpec
 from secmix.scenario.claim_spec import ClaimSpec
-from secmix.scenario.tables import (
-    AcceptedSpec,
+from secmix.scenario.scenario_tables import (
     Count,
     DataSpec,
     MeasureSpec,
@@ -90,8 +90,8 @@ class Scenario(Strict):
     def cells(self) -> Iterator[Scenario]:
         """List a scenario without sweep for each combination of swept values, in order.
 
-        Each has its part of the level that the whole audit keeps. A swept setting other than the protocol and the
-        adversary is named in the protocol's label.
+        Each has its part of the level that the whole audit keeps. A swept setting that neither the protocol's nor the
+        adversary's title says is named in the protocol's label.
         """
         base = self._content({"sweep", "accepted"})
         if any(path.split(".")[0] == "sweep" for path in self.sweep):
@@ -107,7 +107,7 @@ class Scenario(Strict):
             others = [
                 fault
                 for path, value in chosen.items()
-                if path not in ("protocol", "adversary") and (fault := _in_words(path, value, self.sweep[path]))
+                if not _in_title(path, content) and (fault := _in_words(path, value, self.sweep[path]))
             ]
             if others:
                 title = from_dict(content, "[sweep]").protocol.title
@@ -213,6 +213,12 @@ def load(path: str | Path) -> Scenario:
 def render(scenario: Scenario) -> str:
     """Render TOML that parses back to the same scenario."""
     return tomli_w.dumps(scenario.to_dict())
+
+
+def _in_title(path: str, content: Mapping[str, Any]) -> bool:
+    """Say whether the title of the protocol or of the adversary names what is at ``path``: a label hides settings."""
+    table, _, key = path.partition(".")
+    return table in ("protocol", "adversary") and (key in ("", "label") or content[table].get("label") is None)
 
 
 def _in_words(path: str, value: Any, among: list[Any]) -> str:

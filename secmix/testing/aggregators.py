@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from secmix._base.checks import integer
-from secmix.adversaries.search.oracle import Rule, configured, quietly
-from secmix.adversaries.search.worst_case import RuleRefuses, WorstCase
+from secmix.adversaries.against_rules.oracle import Rule, configured, quietly
+from secmix.adversaries.against_rules.worst_of_a_rule import RuleRefuses, WorstCase
 from secmix.aggregators import rule_named, traits_of
 from secmix.errors import SecmixError
 from secmix.testing.check_summary import AggregatorCheck

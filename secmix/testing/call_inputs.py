@@ -1,4 +1,4 @@
-"""What a protocol is tried on: networks, sizes and coalitions that are drawn, and sizes that its code names."""
+"""Inputs to try a protocol on: drawn networks, sizes and coalitions, and sizes that its code names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secmix.adversaries.search.oracle import quietly
+from secmix.adversaries.against_rules.oracle import quietly
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.transcript import Channel
@@ -53,33 +53,40 @@ class CallDraw(NamedTuple):
     quick: bool  # tried on what takes little time alone
     seed: int
 
-    def network(self, given: Network | None) -> Network:
+    def network(self, network: Network | None) -> Network:
         """Return the network: a tree where one of this kind and so few nodes is complete."""
-        if given is not None:
-            return given
+        if network is not None:
+            return network
         rng = np.random.default_rng(self.seed)
         kind = "tree" if self.n <= {"cycle": 3, "wheel": 4}.get(self.kind, 0) else self.kind
         name = rng.permutation(self.n) if not self.plain else np.arange(self.n)
         return Network.from_edges(self.n, [(name[a], name[b]) for a, b in _KINDS[kind](self.n, rng)])
 
 
-def options(given: Network | None, parts: int | None) -> tuple[Sequence[Any], ...]:
+def options(network: Network | None, parts: int | None) -> tuple[Sequence[Any], ...]:
     """Return what each part of ``CallDraw`` is one of; a network, or as many nodes as have ``parts``, may be given."""
     kinds: Sequence[str] = (
         ("complete", "cycle", "cycle with chords", "tree") if parts is None else ("complete", "cycle")
     )
     nodes: Sequence[int] = _USUAL[0] if parts is None else (parts,)
-    if given is not None:
-        kinds, nodes = ("given",), (given.n,)
+    if network is not None:
+        kinds, nodes = ("given",), (network.n,)
     return kinds, nodes, *_USUAL[1:], (1, 1, 2, 3, 4, 6, 8), (True, False, False), (False,), range(2**32)
 
 
 def large_calls(
-    protocol: SumProtocol, given: Network | None, numbers: Iterable[int], count: int, random: Random
+    protocol: SumProtocol,
+    network: Network | None,
+    numbers: Iterable[int],
+    count: int,
+    random: Random,
+    *,
+    in_time: Callable[[], bool],
 ) -> list[CallDraw]:
     """Draw ``count`` calls with many nodes, entries or runs; add twice as many sizes that ``numbers`` name.
 
     Where a call would send so much that a proof takes long, drawn sizes are halved and named ones left out.
+    Whether it would is not asked when it is not ``in_time`` any more.
     """
     sizes = [[random.randint(3, 5), 1, 1] for _ in range(count)]
     for place, size in enumerate(sizes):
@@ -88,14 +95,16 @@ def large_calls(
     drawn_calls: list[CallDraw] = []
     for place, size in enumerate([*sizes, *_named(numbers, 2 * count)]):
         while True:
-            kind = list(_KINDS)[place % 6] if given is None else "given"
+            kind = list(_KINDS)[place % 6] if network is None else "given"
             seed, corrupt = random.randrange(2**32), random.choice((1, 1, 2, 3, 4, 6, 8))
-            drawn = CallDraw(kind, size[0] if given is None else given.n, size[1], size[2], corrupt, False, True, seed)
-            most = max(size[given is not None :])
-            if most <= _SMALL or _sent(protocol, drawn.network(given)) * size[1] * size[2] <= _SENT:
+            drawn = CallDraw(
+                kind, size[0] if network is None else network.n, size[1], size[2], corrupt, False, True, seed
+            )
+            most = max(size[network is not None :])
+            if most <= _SMALL or not in_time() or _sent(protocol, drawn.network(network)) * size[1] * size[2] <= _SENT:
                 drawn_calls.append(drawn)
             elif place < count:  # half of a named number is another number
-                which = size.index(most, given is not None)
+                which = size.index(most, network is not None)
                 size[which] = -(-most // 2)
                 continue
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,23 @@ class ProtocolCheck:
     unproved: Mapping[str, int]  # others, by the line at which the proof ends or the calls for which alone it holds
     less: int  # adversaries who learn less than is stated
     seed: int
+    seconds: float = field(default=0.0, compare=False)
+    left_out: int = 0  # cases for which no time was left
+    left_seconds: float = field(default=0.0, compare=False)  # that they would have taken at least
 
     @property
     def coalitions(self) -> int:
         """Count the adversaries for which a proof was tried."""
         return self.proved + sum(self.unproved.values())
+
+    def time_spent(self) -> str:
+        """Say how many cases the time sufficed for, and what was left out."""
+        tried = sum(self.networks.values()) + self.refused
+        takes = f", which take {self.left_seconds:.0f} s or more," if self.left_seconds >= 1 else ""
+        return (
+            f"tried {tried} of {tried + self.left_out} cases in {self.seconds:.0f} s; the other {self.left_out}{takes} "
+            "were left out, and nothing is said of them (seconds= gives more time)"
+        )
 
     def assumptions(self) -> tuple[str, ...]:
         """Return what the check takes for granted, in sentences."""
@@ -95,6 +107,9 @@ class ProtocolCheck:
             "the author of the protocol is honest, and may be mistaken": True,
             "a proof is of the networks and the sizes that were tried": self.proved,
             "without a proof, what happens in few calls or for few data may have been missed: audit it": self.unproved,
+            "without a proof nothing tells what follows from messages: of masks expanded from seeds nothing is tried": (
+                self.unproved and "leaks" not in self.cases
+            ),
             "masks are only known to be larger than inputs of size 1: audit what they hide": self.coalitions,
             "what the messages tell an adversary was not judged: audit the protocol for that": not self.coalitions,
         }
@@ -105,6 +120,7 @@ class ProtocolCheck:
         proved = [f"  proved: {self.proved} {of} learn what is stated and no more, whatever the data"]
         return "\n".join([
             f"{self.protocol}: no broken promise found in {sum(self.cases.values())} cases, {self.calls} runs",
+            *([f"  time: {self.time_spent()}"] if self.left_out else []),
             *(proved if self.proved else []),
             *(f"  {reason} ({count} {of})" for reason, count in self.unproved.items()),
             f"  sizes: {_span(self.nodes)} nodes, {_span(self.runs)} runs at once, {_span(self.entries)} entries",

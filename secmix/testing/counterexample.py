@@ -169,7 +169,7 @@ def rule_defined(rule: Callable[..., Any]) -> list[str]:
 
 
 def _imports(rule: Callable[..., Any]) -> list[str] | None:
-    """Return import lines for what a function names; None where it needs what cannot be imported."""
+    """Return import lines for the names that a function uses; None if one cannot be imported."""
     variables, lines = inspect.getclosurevars(rule), []
     for name, value in variables.globals.items():
         if inspect.ismodule(value):
@@ -186,10 +186,10 @@ def protocol_defined(protocol: Any) -> list[str]:
     kind, text = type(protocol), repr(protocol)
     try:
         again = eval(text, {kind.__name__: kind, "np": np})
-        same = type(again) is kind and repr(again) == text
+        reproducible = type(again) is kind and repr(again) == text
     except Exception:
-        same = False
-    if same and _importable(kind.__module__, kind.__qualname__, kind):
+        reproducible = False
+    if reproducible and _importable(kind.__module__, kind.__qualname__, kind):
         return [f"from {_public(kind.__module__, kind.__name__, kind)} import {kind.__name__}", f"protocol = {text}"]
     return [f"# put the protocol under test here: protocol = {kind.__name__}(...)"]
 

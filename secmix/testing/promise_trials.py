@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.adversaries.search.oracle import Rule, quietly
+from secmix.adversaries.against_rules.oracle import Rule, quietly
 from secmix.testing.counterexample import Promise
 from secmix.testing.rule_inputs import RuleInputs
 from secmix.testing.rule_promises import AGREEING, F_LIMITS, REACH, WORST

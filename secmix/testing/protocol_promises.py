@@ -32,10 +32,10 @@ def same_draws(protocol, network, parts, seed):
         copied = copy.copy(protocol)
 
     def run(user):
-        channel, rng, given = Channel(), np.random.default_rng(seed), [rows.copy() for rows in parts]
+        channel, rng, copies = Channel(), np.random.default_rng(seed), [rows.copy() for rows in parts]
         if hasattr(user, "average"):
-            return user.average(np.stack(given, axis=1), network, rng, channel=channel)[0], channel.transcript
-        return user.collaborate(given, network, rng, channel=channel), channel.transcript
+            return user.average(np.stack(copies, axis=1), network, rng, channel=channel)[0], channel.transcript
+        return user.collaborate(copies, network, rng, channel=channel), channel.transcript
 
     ends, transcript = run(protocol)
     for again in (protocol, copied):
@@ -109,13 +109,13 @@ def linear(protocol, network, inputs, grid, modulus, seed):
     m, factor = inputs.shape[2], 1.0 if grid else 1024.0
     shakes, rng = np.random.default_rng(1), np.random.default_rng(seed)
     none, other, alone = 0 * inputs, np.roll(inputs, 1, axis=1), np.where(np.arange(m) == 0, inputs, 0)
-    given = np.concatenate([inputs, other, factor * inputs + other, none, none, alone])
+    all_inputs = np.concatenate([inputs, other, factor * inputs + other, none, none, alone])
     mask = protocol.draw_masks(len(inputs), m, network, rng)
     hiding = np.concatenate([each * mask for each in (0, 0, 1, 1, 0, 0)])
     channel, shaken = Channel(), Shaken()
-    protocol.average(given, network, np.random.default_rng(seed), masks=hiding, channel=channel)
+    protocol.average(all_inputs, network, np.random.default_rng(seed), masks=hiding, channel=channel)
     with suppress(Exception):  # it may notice
-        protocol.average(given, network, np.random.default_rng(seed), masks=hiding, channel=shaken)
+        protocol.average(all_inputs, network, np.random.default_rng(seed), masks=hiding, channel=shaken)
     blocks, moved, digits, top = list(channel.transcript), list(shaken.transcript), 0.0, 1.0
     alike = modulus is None and [b.payload.shape for b in moved] == [b.payload.shape for b in blocks]
     for block, other_block in zip(blocks, moved if alike else blocks, strict=True):
@@ -188,8 +188,8 @@ def result(protocol, network, parts, seed):
 
 AVERAGE, REVEALS, MASKS = Promise(average), Promise(reveals), Promise(masks)
 SAME_DRAWS, CHANNEL = Promise(same_draws, calls=3), Promise(channel, calls=3)
-LINEAR = Promise(linear, calls=2)
-WITHOUT_PROOF = (LINEAR, CHANNEL, Promise(leaks))
+LINEAR, LEAKS = Promise(linear, calls=2), Promise(leaks)
+WITHOUT_PROOF = (LINEAR, CHANNEL, LEAKS)
 """What follows from a proof, and is tried where there is none."""
 SUM = (AVERAGE, SAME_DRAWS, REVEALS, MASKS, *WITHOUT_PROOF, Promise(arrives, calls=2))
 """Of sum protocols."""

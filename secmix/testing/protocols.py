@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal
@@ -14,20 +17,21 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer, positive
 from secmix.adversaries import Adversary, HonestButCurious
+from secmix.adversaries.against_rules.oracle import quietly
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.adversaries.search.oracle import quietly
 from secmix.errors import NetworkError, SecmixError
 from secmix.estimators.exact.linear import are_seeds
 from secmix.kernel import KnownSums, Open, Proof, clear, prove
 from secmix.network import Network
 from secmix.protocols import Collaboration, SumProtocol
 from secmix.protocols.collaboration import checked_parts
-from secmix.protocols.interfaces import SumTraits
+from secmix.protocols.interfaces import SumTraits, check_draw_masks
 from secmix.testing.call_inputs import CallDraw, large_calls, options
 from secmix.testing.check_summary import ProtocolCheck
 from secmix.testing.counterexample import BrokenPromise, Promise, protocol_defined
 from secmix.testing.protocol_promises import (
     COLLABORATION,
+    LEAKS,
     LINEAR,
     MASKS,
     QUICK,
@@ -37,6 +41,7 @@ from secmix.testing.protocol_promises import (
 )
 from secmix.testing.sizes import numbers_of
 from secmix.testing.strategies import smallest_failure
+from secmix.transcript import Channel
 from secmix.wrap import MaskedSum
 
 NodeSets = Iterable[Iterable[int]]
@@ -45,6 +50,8 @@ CallInputs = dict[str, Any]
 """What the promises need, by name."""
 # Cases of small networks; those of drawn sizes, and twice as many that the code names.
 _EFFORT = {"quick": (14, 18), "thorough": (200, 180)}
+_SECONDS = {"quick": 300.0, "thorough": 3600.0}
+_SIZING = 0.1  # of the time, to find out how much calls of large cases send
 _NO_SEED = 11  # entries of a vector; few seeds have so many words
 _TRIES = 60  # simpler calls that are tried where one breaks a promise
 
@@ -59,6 +66,7 @@ def check_protocol(
     tolerance: float = 1e-6,
     skip: Iterable[str] = (),
     level: Literal["quick", "thorough"] = "quick",
+    seconds: float | None = None,
     seed: int | None = None,
 ) -> ProtocolCheck:
     """Hold a protocol to everything that the audit presumes of it, and to what it says it reveals.
@@ -86,6 +94,10 @@ def check_protocol(
     skip : iterable of str
         Promises, by title, that the protocol does not make; without "reveals" nothing is proved.
     level : {"quick", "thorough"}
+    seconds : float, optional
+        What the cases may take together: 300, or 3600 at level "thorough". How long one takes is foreseen from a timed
+        call; the simplest is always tried, and the result and a warning say how many were left out. With ``math.inf``
+        nothing is left out, and the result hangs on no clock.
     seed : int, optional
         Another seed draws other cases; the same call draws the same ones.
 
@@ -123,12 +135,53 @@ def check_protocol(
             f"{type(protocol).__name__} has neither average and draw_masks nor collaborate and error: not a protocol"
         )
     promises = COLLABORATION if isinstance(protocol, Collaboration) else SUM
+    if not isinstance(protocol, Collaboration):
+        check_draw_masks(protocol)
     if unknown := set(skip) - {promise.title for promise in promises}:
         raise SecmixError(f"skip names {sorted(unknown)}; the promises are {[one.title for one in promises]}")
     seed = integer(seed or 0, "seed", least=0)
-    given = None if parts is None else checked_parts(parts)
-    check = _ProtocolCheck(protocol, reveals, network, adversary, given, tolerance, seed)
-    return check.run([promise for promise in promises if promise.title not in skip], *_EFFORT[level])
+    node_rows = None if parts is None else checked_parts(parts)
+    if seconds != np.inf:
+        seconds = _SECONDS[level] if seconds is None else positive(seconds, "seconds")
+    check = _ProtocolCheck(protocol, reveals, network, adversary, node_rows, tolerance, seed, _TimeBudget(seconds))
+    summary = check.run([promise for promise in promises if promise.title not in skip], *_EFFORT[level])
+    if summary.left_out:
+        warnings.warn(f"check_protocol of {summary.protocol} {summary.time_spent()}", stacklevel=2)
+    return summary
+
+
+class _TimeBudget:
+    """Decides which cases fit the seconds that are given, by a timed call of each."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.began, self.limit = seconds, time.monotonic(), seconds
+        self.call_seconds = self.case_seconds = 0.0  # of cases that were tried, together
+        self.left_out: dict[CallDraw, float] = {}  # cases, and the seconds that each is foreseen to take
+
+    @property
+    def spent(self) -> float:
+        """Return the seconds since the check began."""
+        return time.monotonic() - self.began
+
+    def affords(self, drawn: CallDraw, call: Callable[[], Any]) -> float | None:
+        """Return the seconds that ``call`` takes; None where a case of such calls would take too long."""
+        first, cost = not self.call_seconds, 0.0
+        if first or self.spent < self.limit:
+            before = self.spent
+            with suppress(Exception, SystemExit):  # reported by the promises
+                quietly(call)
+            seconds = self.spent - before
+            cost = 0.0 if first else seconds * self.case_seconds / self.call_seconds
+            if first or self.spent + cost < self.limit:
+                self.left_out.pop(drawn, None)
+                return seconds
+        self.left_out[drawn] = max(self.left_out.get(drawn, 0.0), cost)
+        return None
+
+    def learn(self, call_seconds: float, case_seconds: float) -> None:
+        """Note what a case took whose call took ``call_seconds``."""
+        self.call_seconds += call_seconds
+        self.case_seconds += case_seconds
 
 
 @dataclass
@@ -142,6 +195,7 @@ class _ProtocolCheck:
     parts: list[Array] | None
     tolerance: float
     seed: int
+    budget: _TimeBudget
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
@@ -159,21 +213,56 @@ class _ProtocolCheck:
             drawn = CallDraw(*values)
             inputs = self._sum_inputs(drawn) if self.sums else self._rows(drawn)
             if first is None:
-                return self._first_broken(promises, drawn, inputs)
+                return self._first_broken_in_time(promises, drawn, inputs)
+            if self.budget.spent > self.budget.seconds:
+                return None  # the failure is told as it stands
             if "proof" in first.promise.needs:
                 inputs["proof"] = self._proof(inputs)
             failure = self._failure(first.promise, drawn, inputs)
             return failure if failure and type(failure.why) is type(first.why) else None
 
         numbers = [int(number) for number in numbers_of(self.protocol) if number == int(number)]
-        large = large_calls(self.protocol, self.network, numbers, large_cases, self.random) if self.sums else []
+        named = (self.protocol, self.network, numbers, large_cases, self.random)
+        large: list[Any] = []
+        if self.sums:
+            large = large_calls(*named, in_time=lambda: self.budget.spent < _SIZING * self.budget.seconds)
         usual = options(self.network, None if self.parts is None else len(self.parts))
-        for examples, first in ((small_cases, []), (0, large)):
-            failure = smallest_failure(usual, fails, examples=examples, random=self.random, first=first)
+        simplest = tuple(part[0] for part in usual)
+        # Half the time for either; what was left out for its cost comes last.
+        steps: list[tuple[float, int, Callable[[], list[Any]]]] = [
+            (0.5, small_cases - 1, lambda: [simplest]),
+            (1.0, 0, lambda: large),
+            (1.0, 0, lambda: sorted(self.budget.left_out, key=self.budget.left_out.__getitem__)),
+        ]
+        for share, examples, first in steps:
+            self.budget.limit = share * self.budget.seconds
+            failure = smallest_failure(usual, fails, examples=examples, random=self.random, first=first())
             if failure is not None:
                 defined, found = protocol_defined(self.protocol), f"found with seed={self.seed}"
                 raise failure.error(type(self.protocol).__name__, "protocol", defined, found) from None
         return self._summary()
+
+    def _first_broken_in_time(
+        self, promises: list[Promise], drawn: CallDraw, inputs: CallInputs
+    ) -> BrokenPromise | None:
+        """Try the promises where the time suffices, and learn what a case takes."""
+        proved = len(self.proofs)
+        call_seconds = self.budget.affords(drawn, lambda: self._call(inputs))
+        if call_seconds is None:
+            return None
+        before, tried = self.budget.spent, len(self.sizes)
+        failure = self._first_broken(promises, drawn, inputs)
+        if len(self.sizes) > tried and (len(self.proofs) > proved or not self.sums):  # else it took less than others
+            self.budget.learn(call_seconds, self.budget.spent - before)
+        return failure
+
+    def _call(self, inputs: CallInputs) -> None:
+        """Run the protocol once, on as many numbers as a proof of it."""
+        network, rng = inputs["network"], np.random.default_rng(0)
+        if self.sums:
+            self.protocol.average(np.zeros(inputs["shape"][1:]), network, rng)
+        else:
+            self.protocol.collaborate([part.copy() for part in inputs["parts"]], network, rng, channel=Channel())
 
     def _first_broken(self, promises: list[Promise], drawn: CallDraw, inputs: CallInputs) -> BrokenPromise | None:
         """Try the promises, and count; return the first that is broken."""
@@ -198,7 +287,8 @@ class _ProtocolCheck:
         nodes, runs, entries = ((min(column), max(column)) for column in zip(*self.sizes, strict=True))
         return ProtocolCheck(
             name, dict(self.cases), self.calls, nodes, runs, entries, dict(self.kinds), self.refused, self.proved,
-            dict(self.unproved), self.less, self.seed,
+            dict(self.unproved), self.less, self.seed, self.budget.spent, len(self.budget.left_out),
+            sum(self.budget.left_out.values()),
         )  # fmt: skip
 
     def _tried(self, promises: list[Promise], inputs: CallInputs, *, quick: bool) -> list[Promise]:
@@ -207,7 +297,8 @@ class _ProtocolCheck:
             return promises
         asked = any(promise.title == "reveals" for promise in promises)
         left = {MASKS} if not asked else {*WITHOUT_PROOF} if self._proves(inputs) else set()
-        left |= {LINEAR} if self._draws_seeds(inputs) else set()
+        if self._draws_seeds(inputs):
+            left |= {LINEAR} if isinstance(self.protocol, MaskedSum) else {LINEAR, LEAKS}
         left |= {SAME_DRAWS} if asked and self._has_coins_of_its_own(inputs) else set()
         return [promise for promise in promises if promise not in left and (promise in QUICK or not quick)]
 

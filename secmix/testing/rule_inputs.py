@@ -1,4 +1,4 @@
-"""What a rule is tried on: sizes, number types and kinds of messages that are drawn, and numbers of each kind."""
+"""Inputs to try a rule on: drawn sizes, number types and kinds of messages, and numbers of each kind."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def numbers_of(subject: Any) -> tuple[float, ...]:
 
 
 def _parts(value: Any, package: str, *, own: bool) -> list[tuple[Any, bool]]:
-    """Return what a part of the code is made of, and of each whether it belongs to it whatever its package is."""
+    """Return the parts of a piece of code, each with whether it counts as that code in any package."""
     if isinstance(value, (tuple, list)):
         return [(other, own) for other in value]
     if isinstance(value, functools.partial):

@@ -1,4 +1,4 @@
-"""What uses Hypothesis: strategies for tests of one's own, and the search for the smallest failure of a check.
+"""Hypothesis: strategies for tests of one's own, and the search for the smallest failure of a check.
 
 A check draws without Hypothesis, which takes half a millisecond for an example, twice as long as a rule for most
 messages; Hypothesis then makes small what fails.
@@ -141,7 +141,7 @@ def smallest_failure(
     random: Random,
     first: Iterable[Draw] = (),
 ) -> BrokenPromise | None:
-    """Return the failure that is the easiest to read of those found; None where nothing that was drawn fails.
+    """Return the failure that is easiest to read; None if no draw fails.
 
     ``options``: what is drawn is one of each; in each, what comes first is simplest; ``fails``: of simpler values,
     those count that fail as the first did; ``examples``: how many are drawn, after those of ``first``.

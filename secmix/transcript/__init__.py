@@ -1,11 +1,23 @@
 """Every message of a run: the channel that carries it, the transcript that records it, an adversary's view of it."""
 
 from secmix.transcript.channel import Channel, listening, unrelated
-from secmix.transcript.messages import SERVER, Block, Line, Transcript, at_most, touching
+from secmix.transcript.messages import (
+    SERVER,
+    Block,
+    Line,
+    Lines,
+    Origin,
+    Transcript,
+    View,
+    at_most,
+    collect,
+    joined_lines,
+    lines_of,
+    touching,
+)
 from secmix.transcript.outlets import watched
 from secmix.transcript.payload import as_it_passes, passed_on
 from secmix.transcript.sealed import SEALED, WITHOUT_KEY, Holders, Sealed
-from secmix.transcript.view import Lines, Origin, View, collect, joined_lines, lines_of
 
 __all__ = [
     "SEALED",

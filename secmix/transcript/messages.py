@@ -1,16 +1,19 @@
-"""Block: messages of one kind in one round. Transcript: every message of a run, in order.
+"""Block: messages of one kind in one round. Transcript: every message of a run, in order. View: what one reader reads.
 
 Index arrays give sender, receiver and content of each message; ``payload`` has each content once, even if a broadcast
-carries it to many neighbours. Axis ``runs`` is the Monte Carlo axis: the same messages, with other data and masks.
+carries it to many neighbours. Axis ``runs`` is the Monte Carlo axis: the same messages, with other data and masks. The
+rows of a view are the messages of a transcript that one adversary reads; beside them stand the lines of a network that
+they came over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,3 +138,141 @@ class Transcript:
     def at(self, iteration: int) -> list[Block]:
         """Select the blocks of one iteration."""
         return [b for b in self.blocks if b.iteration == iteration]
+
+
+Pair = tuple[int, int]
+"""Two ends, the smaller number first; a server is −1."""
+
+
+class Origin(NamedTuple):
+    """The message that a row of a view comes from."""
+
+    iteration: int
+    round: int
+    kind: str
+    line: Line
+    sender: int
+    receivers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        when = "before the first round" if self.round < 0 else f"round {self.round}"
+        if self.iteration:
+            when += f", iteration {self.iteration}"
+        if self.line == "held":
+            return f"{self.kind} held by {_name(self.sender)}, {when}"
+        to = " and ".join(_name(r) for r in self.receivers)
+        return f"{self.kind} from {_name(self.sender)} to {to}, {when}"
+
+
+def _name(node: int) -> str:
+    return "the server" if node == SERVER else str(node)
+
+
+@dataclass(frozen=True)
+class View:
+    """The rows of numbers that one adversary reads, each with its origin.
+
+    Attributes
+    ----------
+    origins : tuple of Origin, length R
+    rows : tuple of (runs, m) arrays, length R
+        Rows of one iteration have the same m; it may differ between iterations.
+    """
+
+    origins: tuple[Origin, ...]
+    rows: tuple[Array, ...]
+
+    @property
+    def values(self) -> Array:
+        """The view flattened to features, (runs, features)."""
+        return np.concatenate(self.rows, axis=1) if self.rows else np.empty((0, 0))
+
+    @property
+    def sources(self) -> list[str]:
+        """Each feature's source in words, as long as ``values`` is wide."""
+        named = zip(self.origins, self.rows, strict=True)
+        return [str(o) if r.shape[1] == 1 else f"{o}, entry {j}" for o, r in named for j in range(r.shape[1])]
+
+    @property
+    def iterations(self) -> list[int]:
+        """The iterations with at least one row, in order."""
+        return sorted({origin.iteration for origin in self.origins})
+
+    def at(self, iteration: int) -> View:
+        """Select the part of the view from one iteration."""
+        selected = [r for r, origin in enumerate(self.origins) if origin.iteration == iteration]
+        return View(tuple(self.origins[r] for r in selected), tuple(self.rows[r] for r in selected))
+
+    def __len__(self) -> int:
+        return len(self.origins)
+
+
+def collect(readable: Iterable[tuple[Block, Ints]]) -> View:
+    """Make a view of readable messages, (block, message indices) pairs; equal contents appear once."""
+    origins: list[Origin] = []
+    rows: list[Array] = []
+    for block, messages in readable:
+        ends = (numbers[messages].tobytes() for numbers in (block.content, block.sender, block.receiver))
+        contents, of_contents = _origins(block.iteration, block.round, block.kind, block.line, *ends)
+        origins += of_contents
+        rows += [block.payload[content] for content in contents]
+    return View(tuple(origins), tuple(rows))
+
+
+@lru_cache(maxsize=2**14)  # transcripts of further runs, and of other adversaries, repeat the messages of the first
+def _origins(
+    iteration: int, round: int, kind: str, line: Line, *ends: bytes
+) -> tuple[tuple[int, ...], tuple[Origin, ...]]:
+    """List each content of some messages once, and where it comes from."""
+    several = _by_content(*ends)
+    contents = tuple(content for content, _, _ in several)
+    return contents, tuple(Origin(iteration, round, kind, line, sender, to) for _, sender, to in several)
+
+
+@lru_cache(maxsize=2**10)  # rounds repeat senders and receivers
+def _by_content(*ends: bytes) -> list[tuple[int, int, tuple[int, ...]]]:
+    """List each content in order, with the sender of its first message and the receivers of all."""
+    contents, senders, receivers = (np.frombuffer(each, np.intp) for each in ends)
+    order = np.argsort(contents, kind="stable")
+    by_content: dict[int, tuple[int, set[int]]] = {}
+    for content, sender, receiver in zip(
+        *(numbers[order].tolist() for numbers in (contents, senders, receivers)), strict=True
+    ):
+        by_content.setdefault(content, (sender, set()))[1].add(receiver)
+    return [(content, sender, tuple(sorted(to))) for content, (sender, to) in by_content.items()]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of one or several runs."""
+
+    used: frozenset[Pair] = frozenset()  # (a, b): lines that carry messages
+    # (a, b): lines with at least one message that the adversary reads, including encrypted lines that end
+    # at its nodes
+    read: frozenset[Pair] = frozenset()
+
+
+def lines_of(transcript: Transcript, view: View) -> Lines:
+    """List the lines of a transcript, and those of which ``view`` has messages."""
+    # Rounds repeat senders and receivers.
+    blocks = {(b.sender.tobytes(), b.receiver.tobytes()): b for b in transcript if b.line != "held"}
+    used = {
+        _ordered(*ends)
+        for block in blocks.values()
+        for ends in zip(block.sender.tolist(), block.receiver.tolist(), strict=True)
+    }
+    ends = {(origin.sender, origin.receivers) for origin in view.origins if origin.line != "held"}
+    read = {_ordered(sender, receiver) for sender, receivers in ends for receiver in receivers}
+    # A content that several nodes sent is in the view once, under the first sender.
+    return Lines(frozenset(used), frozenset(read & used))
+
+
+def joined_lines(lines: Iterable[Lines]) -> Lines:
+    """Merge the used lines, and the read lines, of several runs."""
+    parts = list(lines)
+    used = frozenset().union(*(part.used for part in parts))
+    return Lines(used, frozenset().union(*(part.read for part in parts)))
+
+
+def _ordered(a: int, b: int) -> Pair:
+    return min(a, b), max(a, b)

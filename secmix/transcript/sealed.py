@@ -87,12 +87,12 @@ class Sealed:
         return table[:, 0], table[:, 1], table[:, 2]
 
 
-def ends(given: ArrayLike, messages: int) -> Ints:
+def ends(values: ArrayLike, messages: int) -> Ints:
     """Broadcast sender, receiver or holder to all messages, (messages,).
 
     Raises SecmixError if there is neither one for all nor one for each message.
     """
-    nodes = np.atleast_1d(np.asarray(given, dtype=np.intp))
+    nodes = np.atleast_1d(np.asarray(values, dtype=np.intp))
     if nodes.ndim != 1 or len(nodes) not in (1, messages):
         raise SecmixError(f"{messages} messages have {nodes.size} nodes or holders; expected 1 or {messages}")
     return np.broadcast_to(nodes, (messages,))

@@ -124,7 +124,7 @@ class _Bus:
         # Held while nobody is to go on: who releases one hands over the turn.
         self.turns: dict[int, threading.Lock] = {}
         self.begun: list[Future[None]] = []
-        self.back = _held()
+        self.back = _acquired_lock()
         self.error: BaseException | None = None
         self.stopped = False
 
@@ -160,15 +160,15 @@ class _Bus:
         return self.results
 
     def _round_of_turns(self, parties: dict[int, Any]) -> None:
-        ready = [k for k in parties if k not in self.results and self._may_go_on(k)]
-        if not ready:
+        unblocked = [k for k in parties if k not in self.results and self._may_go_on(k)]
+        if not unblocked:
             waiting = [f"{_name(me)} for '{kind}' from {_name(of)}" for me, of, kind in self.waiting.values()]
             raise SecmixError(f"deadlock: all wait, {'; '.join(waiting)}; send each message that a party waits for")
-        for party in ready:
+        for party in unblocked:
             if self.waiting.pop(party, None) is not None:
                 self.turns[party].release()
             else:
-                self.turns[party] = _held()
+                self.turns[party] = _acquired_lock()
                 self.begun.append(self.pool.submit(copy_context().run, self._follow, party, parties[party]))
             self.back.acquire()
             if self.error is not None:
@@ -189,7 +189,7 @@ class _Bus:
         self.back.release()
 
 
-def _held() -> threading.Lock:
+def _acquired_lock() -> threading.Lock:
     """Make a lock that is held; a semaphore that counts to one takes several times as long."""
     lock = threading.Lock()
     lock.acquire()

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
-from secmix.kernel.state import tracing
-from secmix.kernel.world import replacements
+from secmix.kernel.tracing.world import replacements
+from secmix.kernel.values.state import tracing
 
 _WORD = 2**64
 _MOST = 10_000  # draws of one call: a loop that waits for a certain value would not end

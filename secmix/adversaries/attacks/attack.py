@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base import plugins
 from secmix._base.checks import Array
-from secmix.adversaries.search.spending import SearchBudget
+from secmix.adversaries.against_rules.spending import SearchBudget
 from secmix.errors import ScenarioError, SecmixError, nearest
 
 CONTRIBUTION = "contribution"

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.adversaries.against_rules.ties import ranked
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
 from secmix.adversaries.attacks.mixture_failures import Failure, covariance_failure, mean_failure, weight_failure
-from secmix.adversaries.search.ties import ranked
 from secmix.mixture import Mixture
 from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked
 from secmix.protocols.graphfed.graphfed_em import KIND

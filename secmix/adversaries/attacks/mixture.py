@@ -13,10 +13,10 @@ import numpy as np
 from scipy.stats import ortho_group
 
 from secmix._base.checks import Array, Ints
+from secmix.adversaries.against_rules.mixtures import LEAST_BUDGET, collude
 from secmix.adversaries.attacks import mixture_failures as failures
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
-from secmix.adversaries.search.mixtures import LEAST_BUDGET, collude
-from secmix.aggregators.mixture import RejectedMixtures, gmr
+from secmix.aggregators.mixture_rules import RejectedMixtures, gmr
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture
 from secmix.protocols.mixture.distributed_mixture import packed, unpacked

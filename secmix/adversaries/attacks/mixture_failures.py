@@ -48,21 +48,6 @@ def weight_failure(
     return Mixture(weights, means, covariances)
 
 
-def foreign_data(mixtures: Mixture, byzantine: Iterable[int], foreign: Mixture) -> Mixture:
-    """Replace Byzantine machines' mixtures by some of other data: ``foreign`` has one for each of them, in order.
-
-    Raises DataError: not one foreign mixture of the same K and d for each Byzantine machine.
-    """
-    weights, means, covariances, who = _copied(mixtures, byzantine)
-    if foreign.means.shape != means[who].shape:
-        raise DataError(
-            f"foreign: expected one mixture for each Byzantine machine, means of shape {means[who].shape}; given "
-            f"{foreign.means.shape}"
-        )
-    weights[who], means[who], covariances[who] = foreign.weights, foreign.means, foreign.covariances
-    return Mixture(weights, means, covariances)
-
-
 def touched_components(m: int, k: int, rate: float, rng: np.random.Generator) -> Array:
     """Draw the components that fail on each machine, (m, K) of 0 and 1: each fails on ⌊rate · m⌋ machines.
 

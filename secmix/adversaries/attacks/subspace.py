@@ -14,8 +14,8 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.stable_order import oriented
+from secmix.adversaries.against_rules.subspaces import consensus, repeated, worst_basis
 from secmix.adversaries.attacks.attack import Attack, RoundMessages
-from secmix.adversaries.search.subspaces import consensus, repeated, worst_basis
 from secmix.aggregators import RejectedMessages
 from secmix.errors import DataError, ScenarioError
 

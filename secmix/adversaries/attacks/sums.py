@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, finite_array, integer
+from secmix.adversaries.against_rules.ties import ranked
 from secmix.adversaries.attacks.attack import CONTRIBUTION, Attack, RoundMessages
-from secmix.adversaries.search.ties import ranked
 
 FIXED: dict[str, Attack] = {}
 """Every fixed attack on sums by name; each can be called as ``FIXED[name](honest, f, rng)``."""
@@ -45,7 +45,7 @@ def fixed(does: str, *, title: str = "") -> Callable[[Callable[[Array, int, np.r
     ``scale`` moves its messages that many times as far from the honest mean.
     """
 
-    def made(function: Callable[[Array, int, np.random.Generator], Array]) -> Attack:
+    def decorate(function: Callable[[Array, int, np.random.Generator], Array]) -> Attack:
         def forge(messages: RoundMessages) -> Array:
             sent = function(messages.honest, len(messages.own), messages.rng)
             if messages.scale == 1:
@@ -57,19 +57,19 @@ def fixed(does: str, *, title: str = "") -> Callable[[Callable[[Array, int, np.r
         FIXED[name] = Attack([CONTRIBUTION], forge, does=does, name=name, title=title)
         return FIXED[name]
 
-    return made
+    return decorate
 
 
 @fixed("Every colluder sends the mean of the honest contributions with its sign turned.")
 def sign_flip(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """Send −μ from everybody (Li, Xu, Chen, Giannakis, Ling 2019, RSA; Allen-Zhu et al. 2021)."""
-    return _same(-centre(honest), f)
+    return _repeated(-centre(honest), f)
 
 
 @fixed("As sign flip, a hundred times as large.")
 def reverse(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """Send −100 μ: the sign flipped and blown up (Rajput, Wang, Charles, Papailiopoulos 2019, DETOX, section 5)."""
-    return _same(-100.0 * centre(honest), f)
+    return _repeated(-100.0 * centre(honest), f)
 
 
 @fixed("Every colluder sends random numbers of standard deviation 200.", title="large Gaussian")
@@ -98,7 +98,7 @@ def mimic(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """
     deviations = _deviations(honest)
     axis = np.linalg.svd(deviations, full_matrices=False)[2][0] if len(honest) > 1 else deviations[0]
-    return _same(honest[ranked(np.abs(deviations @ axis))[0]], f)
+    return _repeated(honest[ranked(np.abs(deviations @ axis))[0]], f)
 
 
 def alie_factor(n: int, f: int) -> float:
@@ -123,13 +123,13 @@ def alie_factor(n: int, f: int) -> float:
 def alie(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """Send μ − z σ (Baruch, Baruch, Goldberg 2019, A little is enough, algorithm 3); z is :func:`alie_factor`."""
     z = alie_factor(len(honest) + f, f)
-    return _same(centre(honest) - z * deviation(honest), f)
+    return _repeated(centre(honest) - z * deviation(honest), f)
 
 
 @fixed("Inner product manipulation: every colluder sends minus half the honest mean.", title="IPM")
 def ipm(honest: Array, f: int, rng: np.random.Generator) -> Array:
     """Send −μ/2: inner product manipulation (Xie, Koyejo, Gupta 2019, Fall of empires, with ε = 0.5)."""
-    return _same(-0.5 * centre(honest), f)
+    return _repeated(-0.5 * centre(honest), f)
 
 
 @fixed(
@@ -163,7 +163,7 @@ def _deviations(honest: Array) -> Array:
     return honest - centre(honest)
 
 
-def _same(message: Array, f: int) -> Array:
+def _repeated(message: Array, f: int) -> Array:
     return np.tile(message, (f, 1))
 
 
@@ -176,8 +176,8 @@ def _furthest(honest: Array, f: int, total: Callable[..., Array]) -> Array:
     # Squared distances are a t² − 2 b_i t + c_i along the step t: the largest t is the root of a parabola.
     a, b = float(step @ step), out @ step
     if a == 0.0:
-        return _same(centre(honest), f)
+        return _repeated(centre(honest), f)
     if total is np.sum:
         a, b, square = a * len(honest), np.array([b.sum()]), np.array([square.sum()])
     gamma = float(np.min((b + np.sqrt(np.maximum(b**2 - a * (square - allowed), 0.0))) / a))
-    return _same(centre(honest) + gamma * step, f)
+    return _repeated(centre(honest) + gamma * step, f)

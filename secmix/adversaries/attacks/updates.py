@@ -36,14 +36,6 @@ def _on_models(forged: Callable[[Array, Array, float], Array]) -> Callable[[Roun
     return forge
 
 
-def _far(own: Array, honest: Array, scale: float) -> Array:
-    return own + scale * (1.0 + np.abs(own))
-
-
-def _reversed(own: Array, honest: Array, scale: float) -> Array:
-    return -scale * own
-
-
 def _inner_product(own: Array, honest: Array, scale: float) -> Array:
     mean = (honest if len(honest) else own).mean(axis=0)
     return np.repeat(-0.1 * scale * mean[None], len(own), axis=0)
@@ -56,12 +48,12 @@ def _alike(own: Array, honest: Array, scale: float) -> Array:
 
 update_far = Attack(
     UPDATES,
-    _on_models(_far),
+    _on_models(lambda own, honest, scale: own + scale * (1.0 + np.abs(own))),
     does="Colluders send models far off, all to the same side, by twice the size of their own.",
 )
 update_reversed = Attack(
     UPDATES,
-    _on_models(_reversed),
+    _on_models(lambda own, honest, scale: -scale * own),
     does="Colluders send their own model with its sign turned (Li et al. 2019, RSA, section 5).",
 )
 update_inner_product = Attack(

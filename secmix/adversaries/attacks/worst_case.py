@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix.adversaries.against_rules.oracle import Combining
+from secmix.adversaries.against_rules.outcome import TRIES
+from secmix.adversaries.against_rules.ties import ranked
+from secmix.adversaries.against_rules.worst_of_a_rule import LEAST_BUDGET, WorstCase
 from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack, RoundMessages
-from secmix.adversaries.search.oracle import Combining
-from secmix.adversaries.search.outcome import TRIES
-from secmix.adversaries.search.ties import ranked
-from secmix.adversaries.search.worst_case import LEAST_BUDGET, WorstCase
 from secmix.protocols.interfaces import SumProtocol, SumTraits
 
 _BUDGET = 150  # tries of the rule for each contribution
@@ -25,14 +25,14 @@ def rule_of(protocol: SumProtocol | None) -> tuple[Combining, int] | None:
     def rule(messages: Array, *, f: int) -> Array:
         return aggregate(messages, f=traits.f)
 
-    def of_each(stack: Array, f: int) -> Array:
+    def aggregate_stack(stack: Array, f: int) -> Array:
         return (
             np.stack([rule(messages, f=f) for messages in stack])
             if aggregate_each is None
             else aggregate_each(stack, f=traits.f)
         )
 
-    return Combining(rule, of_each), traits.f
+    return Combining(rule, aggregate_stack), traits.f
 
 
 def far(honest: Array, f: int, scale: float) -> Array:

@@ -13,7 +13,7 @@ from secmix.adversaries.inversion.equations import Equations
 
 RELATIVE = 1e-10
 """The residual of a certified solution, relative to the sums' scale, where the sums carry rounding error alone."""
-SAME = 1e-6
+SAME_ROWS = 1e-6
 """Two solutions are the same if every row is this close, in standard deviations; more where noise allows it."""
 USEFUL = 1e-4
 """The largest error of a row, in standard deviations, that still counts as recovered."""
@@ -104,14 +104,14 @@ def distance(first: Array, second: Array) -> float:
     return float(np.sqrt(apart[linear_sum_assignment(apart)].max()))
 
 
-def same(first: Solution, second: Solution) -> bool:
+def are_same_rows(first: Solution, second: Solution) -> bool:
     """Check whether two fits are the same multiset of rows, within their errors."""
-    return distance(first.rows, second.rows) <= max(SAME, min(USEFUL, first.error + second.error))
+    return distance(first.rows, second.rows) <= max(SAME_ROWS, min(USEFUL, first.error + second.error))
 
 
 def agreeing(best: Solution, fits: Sequence[Solution]) -> int:
     """Count the starts, each of its own, that led to consistent fits with the same rows as ``best``."""
-    return len({other.start for other in fits if other.consistent and same(best, other)})
+    return len({other.start for other in fits if other.consistent and are_same_rows(best, other)})
 
 
 def likeliest(fits: Sequence[Solution]) -> list[Solution]:
@@ -123,4 +123,4 @@ def likeliest(fits: Sequence[Solution]) -> list[Solution]:
 
 def rivals(best: Solution, fits: Sequence[Solution]) -> int:
     """Count the ``fits`` whose rows are further from ``best`` than both errors."""
-    return sum(distance(best.rows, other.rows) > max(SAME, min(_FAR, best.error + other.error)) for other in fits)
+    return sum(distance(best.rows, other.rows) > max(SAME_ROWS, min(_FAR, best.error + other.error)) for other in fits)

@@ -14,7 +14,7 @@ from secmix.mixture import Mixture
 
 
 def numbers(rounds: int, c: int, d: int) -> int:
-    """Count the independent numbers in the sums, the known count of rows included as the check that it is."""
+    """Count the independent numbers in the sums; the known count of rows is one, and serves as a check."""
     q = 1 + d + d * (d + 1) // 2
     return c * q + (rounds - 1) * (c - 1) * q
 

@@ -21,11 +21,11 @@ from secmix.adversaries.inversion.certificate import (
     USEFUL,
     Solution,
     agreeing,
+    are_same_rows,
     fit,
     likeliest,
     misfits,
     rivals,
-    same,
 )
 from secmix.adversaries.inversion.coordinates import Problem, plane_of, standard_of
 from secmix.adversaries.inversion.equations import rounds_needed
@@ -181,36 +181,36 @@ def _search(problem: Problem, last: Mixture, h: int, rng: np.random.Generator, m
     functions = basis(equations, samples(last, standard, 3 * equations.size + 500, sample_rng).T)
     batch_size = min(max(_DERIVATIVES // (equations.size * h * standard.lower.shape[1]), _POLISHED), _BATCH)
     fits: list[Solution] = []
-    starts_made = batch = drawn = hopped = 0
-    while starts_made < most:
+    start_count = batch = drawn = hopped = 0
+    while start_count < most:
         stuck, iterations = parents(fits), 300
         if batch % _HOPS and drawn >= 2 and stuck:
-            count = min(_HOPPING, most - starts_made)
+            count = min(_HOPPING, most - start_count)
             rows, origin = hop(equations, functions, target, stuck, count, hop_rng)
             iterations, hopped = 200, hopped + 1
         else:
-            count = min(batch_size, most - starts_made)
+            count = min(batch_size, most - start_count)
             if drawn % 4 < 2:
-                first = (target, equations) if starts_made == 0 else None
+                first = (target, equations) if start_count == 0 else None
                 rows = draw_starts(last, standard, count, h, start_rng, moments=first)
             else:
                 rows = draw_starts(last, standard, count, h, start_rng, counts=counts)
             for smoothing, most_steps in SCHEDULES[drawn % len(SCHEDULES)]:
                 rows, loss = solve(equations, target, functions.weights(smoothing), rows, most_steps)
             best = np.argsort(loss)[:_POLISHED]
-            rows, origin, drawn = rows[best], starts_made + best, drawn + 1
+            rows, origin, drawn = rows[best], start_count + best, drawn + 1
         rows, _ = solve(equations, target, functions.weights(FINEST), rows, iterations, orthogonal=True)
         # The likeliest rows, down to where the noise explains the misfit many times over.
         enough = 1e-4 * equations.size
         rows, _ = solve(equations, target, 1 / noise, rows, iterations, orthogonal=True, enough=enough)
         fits += [fit(equations, target, noise, row, int(k)) for row, k in zip(rows, origin, strict=True)]
-        starts_made, batch = starts_made + count, batch + 1
+        start_count, batch = start_count + count, batch + 1
         fitting = likeliest(fits)
         if len({each.start for each in fitting}) >= _ENOUGH or (fitting and _certain(fitting, fits)):
             break
         if hopped >= 2 and _stalled(fits):  # a trap that most starts fall into is left by hops
             break
-    return fits, starts_made
+    return fits, start_count
 
 
 def _certain(fitting: list[Solution], fits: list[Solution]) -> bool:
@@ -221,7 +221,7 @@ def _certain(fitting: list[Solution], fits: list[Solution]) -> bool:
 def _stalled(fits: list[Solution]) -> bool:
     """Check whether start after start ends at the same best rows, and these do not fit: the sums were altered."""
     best = min(fits, key=lambda each: each.misfit)
-    there = {each.start for each in fits if each.misfit < 1.001 * best.misfit and same(best, each)}
+    there = {each.start for each in fits if each.misfit < 1.001 * best.misfit and are_same_rows(best, each)}
     return not best.consistent and len(there) >= _ENOUGH
 
 
@@ -238,7 +238,7 @@ def _on_all_sums(best: Solution, searched: Problem, problem: Problem) -> Solutio
 
 def _conclude(
     fits: list[Solution],
-    starts_made: int,
+    start_count: int,
     problem: Problem,
     searched: Problem,
     noisy: bool,
@@ -279,7 +279,7 @@ def _conclude(
         needed,
         float(errors.max()),
         errors,
-        starts_made,
+        start_count,
         together,
         best.condition,
         best.rank,

@@ -16,7 +16,7 @@ _LEAST = 1e-3
 
 
 def isolated_rows(sums: Array, parameters: Sequence[Mixture]) -> Array:
-    """Find the rows that the sums (T, c, q) of T rounds show by themselves: (r, d), each once.
+    """Find the rows (r, d) that the sums (T, c, q) of T rounds isolate, without repetition.
 
     The sums of one component satisfy a C = b bᵀ (with b and C about the same point) if and only if they are those of a
     single row, whatever its share a in them; then b / a is the row. Differences between two sums, of other rounds or

@@ -2,9 +2,9 @@
 
 Some messages of a run may hold the arrays one by one, or their very numbers: then it is known where each lies in a flat
 vector. Else a first layer is searched for, of any number of units and inputs, its biases behind its weights: of one row
-x, all units move along x, and their biases by the same factor (Phong et al. 2018, section 3), in every round. Not found
-so are a layer of one unit, of which any number may be the bias, and weights that are stored column by column, of which
-the last column may be biases.
+x, all units move along x, and their biases by the same factor (Phong et al. 2018, section 3), in every round. Two
+kinds are not found so: a layer of one unit, where any number may be the bias, and weights stored column by column,
+where the last column may be biases.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.interfaces import Reconstruction
-from secmix.adversaries.reconstructions.layer import Ratio, Unit, agreed, ratio
+from secmix.adversaries.reconstructions.layer_ratios import Ratio, Unit, agreed, ratio
 
 _ROUNDING = 8.0
 _LONGEST = 100_000  # numbers; there are about p·log p layouts of p numbers
@@ -61,7 +61,7 @@ def layouts(models: Iterable[Sequence[Array]]) -> dict[int, Layout]:
 
 
 def _few(models: list[list[Array]]) -> list[list[Array]]:
-    """Select the first models of each layout: a recording may hold thousands, of which all pairs are compared."""
+    """Select the first models of each layout: a recording may hold thousands, and all pairs are compared."""
     counts: Counter[tuple[int, ...]] = Counter()
     chosen = []
     for model in models:
@@ -128,8 +128,8 @@ def _off(array: Array) -> float:
     return _ROUNDING * float(np.finfo(array.dtype).eps * np.abs(array).max(initial=0.0))
 
 
-def _is_same(one: Ratio, other: Ratio) -> bool:
-    return len(one.x) == len(other.x) and bool(np.abs(one.x - other.x).max() <= one.error + other.error)
+def _is_same(first: Ratio, second: Ratio) -> bool:
+    return len(first.x) == len(second.x) and bool(np.abs(first.x - second.x).max() <= first.error + second.error)
 
 
 def _candidates(moved: list[Array]) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
-from secmix.adversaries.reconstructions.layer import Unit, agreed, ratio, with_decay
+from secmix.adversaries.reconstructions.layer_ratios import Unit, agreed, ratio, with_decay
 from secmix.protocols.flower import FlowerApp
 from secmix.transcript import Origin
 
@@ -79,7 +79,7 @@ def _row(x: Array, d: int | None) -> Array:
 
 
 def _exchanges(node: int, messages: Iterable[tuple[Origin, Array]]) -> list[_Exchange]:
-    """Pair the arrays that the node got with those that it sent back, for each round in which it sent some."""
+    """Pair the arrays that the node got in a round with those it sent back."""
     got: dict[int, list[Array]] = {}
     sent: dict[int, list[Array]] = {}
     for origin, row in messages:

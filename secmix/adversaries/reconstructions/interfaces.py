@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.adversaries.search.spending import SearchBudget
+from secmix.adversaries.against_rules.spending import SearchBudget
 from secmix.network import Network
 from secmix.transcript import Origin, View
 

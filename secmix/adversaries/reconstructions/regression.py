@@ -244,7 +244,7 @@ def _several_rows(known: KnownMessages, exchange: _Exchange) -> Reconstruction |
 
 
 def _binned(known: KnownMessages, exchange: _Exchange) -> Reconstruction | None:
-    """Recover rows that are alone between two units of one direction, of which one begins after the other.
+    """Recover rows that lie alone between two units of one direction, where one begins after the other.
 
     Such a first layer is a server's choice (Fowl et al. 2022, Robbing the Fed, section 4): neighbours differ by the
     rows between them. Where all rows come out, they are certified as others are.

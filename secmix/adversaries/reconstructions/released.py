@@ -45,12 +45,12 @@ def reconstruct_released(known: KnownMessages) -> Reconstruction | None:
         columns = results[0].reshape(known.d, r)[:, :count]
         few = count <= r and count < known.d  # else its rows may lie anywhere
         return span_of(columns, count, "the first columns of the released subspace") if few else None
-    given = {o.sender: row.reshape(-1, known.d) for o, row in known.messages if o.kind == OWN_ROWS}
+    known_rows = {o.sender: row.reshape(-1, known.d) for o, row in known.messages if o.kind == OWN_ROWS}
     target = np.concatenate(results)
-    unknown = known.d * sum(count for node, count in enumerate(known.counts) if node not in given)
+    unknown = known.d * sum(count for node, count in enumerate(known.counts) if node not in known_rows)
     if not unknown or unknown > min(_MOST, _different(results)) or isinstance(known.protocol, FlowerApp):
         return None
-    return _solved(_Replay(known, given), target, unknown, known)
+    return _solved(_Replay(known, known_rows), target, unknown, known)
 
 
 def _different(results: list[Array]) -> int:
@@ -62,8 +62,8 @@ def _different(results: list[Array]) -> int:
 class _Replay:
     """The protocol as anybody can run it: rows in, results of all nodes out."""
 
-    def __init__(self, known: KnownMessages, given: dict[int, Array]) -> None:
-        self.known, self.given = known, given
+    def __init__(self, known: KnownMessages, known_rows: dict[int, Array]) -> None:
+        self.known, self.known_rows = known, known_rows
         inner = known.protocol
         self.protocol = inner.without_masks if isinstance(inner, FittedMixture) else inner
 
@@ -71,8 +71,8 @@ class _Replay:
         """Return the released numbers (runs, p) for unknown rows (runs, u)."""
         runs, d, parts, place = len(unknown), self.known.d, [], 0
         for node, count in enumerate(self.known.counts):
-            if node in self.given:
-                parts.append(np.repeat(self.given[node][None], runs, axis=0))
+            if node in self.known_rows:
+                parts.append(np.repeat(self.known_rows[node][None], runs, axis=0))
             else:
                 parts.append(unknown[:, place : place + count * d].reshape(runs, count, d).copy())
                 place += count * d

@@ -80,7 +80,7 @@ def _candidates(message: Array, guess: Array, protocol: Any) -> list[tuple[Ints 
     fit = _fit(every, protocol, start)
     target = unpacked(message, k)
     matching = [_matching(fit.mixture[j], target) for j in range(len(seeds))]
-    off = np.array([np.abs(packed(_in_order(fit.mixture[j], m)) - message).max() for j, m in enumerate(matching)])
+    off = np.array([np.abs(packed(fit.mixture[j][m]) - message).max() for j, m in enumerate(matching)])
     # Seeds that make the same partition make the same start.
     _, first = np.unique(np.round(np.sort(start.weights, axis=1), 9) + off[:, None], axis=0, return_index=True)
     order = first[np.argsort(off[first], kind="stable")][:_TRIED]
@@ -93,10 +93,6 @@ def _matching(mixture: Mixture, target: Mixture) -> Ints:
     apart = apart + np.abs(mixture.weights[None] - target.weights[:, None])
     apart = apart + np.abs(mixture.covariances[None] - target.covariances[:, None]).sum((-1, -2))
     return np.asarray(linear_sum_assignment(apart)[1], dtype=np.intp)
-
-
-def _in_order(mixture: Mixture, order: Ints) -> Mixture:
-    return Mixture(mixture.weights[order], mixture.means[order], mixture.covariances[order])
 
 
 def _fit(rows: Array, protocol: Any, start: Mixture | None, steps: int | None = None) -> Any:

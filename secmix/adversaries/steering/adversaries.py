@@ -18,7 +18,7 @@ from secmix._base.checks import Array, integer, positive
 from secmix.adversaries.attacks.attack import ANY, Attack, RoundMessages
 from secmix.adversaries.passive.curious_server import CuriousServer
 from secmix.adversaries.passive.honest_but_curious import HonestButCurious
-from secmix.adversaries.steering.search import Ball, HalfSpaces, Isolated, Shape, Sums
+from secmix.adversaries.steering.cut_search import Ball, HalfSpaces, Isolated, Shape, Sums
 from secmix.adversaries.tampering import TamperingChannel
 from secmix.errors import SecmixError
 from secmix.mixture import Mixture

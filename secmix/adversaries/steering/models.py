@@ -16,14 +16,14 @@ from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols.collaboration import CollaborationWrapper
 from secmix.protocols.regression import FederatedRegression
-from secmix.transcript import SERVER, Channel, Holders, Sealed, Transcript, View
+from secmix.transcript import SERVER, Channel, Sealed, Transcript, View
 
 Chosen = Literal["zero", "bins"]
 
 
 @dataclass(frozen=True)
 class ModelServer:
-    """A server that does not send the model that was agreed, and keeps what it gets.
+    """A server that sends another model than was agreed, and records the answers.
 
     Parameters
     ----------
@@ -106,23 +106,11 @@ class _Serving(Channel):
     def __init__(self, through: Channel, served: Served) -> None:
         self._through, self._served = through, served
 
-    def send(
-        self,
-        round: int,
-        sender: ArrayLike,
-        receiver: ArrayLike,
-        kind: str,
-        payload: Array,
-        *,
-        encrypted: bool = False,
-        content: ArrayLike | None = None,
-        sealed_for: Holders | None = None,
-    ) -> Array:
+    def send(self, round: int, sender: ArrayLike, receiver: ArrayLike, kind: str, payload: Array, **how: Any) -> Array:
         """Send as :meth:`Channel.send` does, with the server's own models."""
         is_model = kind == "model" or (":" in kind and "/" in kind)
         if is_model and SERVER in np.atleast_1d(np.asarray(sender)) and not isinstance(payload, Sealed):
-            payload = self._chosen(payload, np.atleast_1d(np.asarray(receiver)), content)
-        how: dict[str, Any] = {"encrypted": encrypted, "content": content, "sealed_for": sealed_for}
+            payload = self._chosen(payload, np.atleast_1d(np.asarray(receiver)), how.get("content"))
         return self._through.send(round, sender, receiver, kind, payload, **how)
 
     def _chosen(self, payload: Array, receivers: Array, content: ArrayLike | None) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
-from secmix.aggregators.messages import Messages
+from secmix.aggregators.screened_messages import Messages
 
 _ENTRIES = 2**18  # of a block: 2 MiB, which the caches hold
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
-from secmix.aggregators.messages import Messages
 from secmix.aggregators.numerics.blocks import deviations
+from secmix.aggregators.screened_messages import Messages
 
 _TINY, _HUGE = 1e-270, 1e290  # squares between these are as accurate as any
 FAR = 1e60  # in units of a typical distance: to a rule that weighs by distance, further away only direction counts
@@ -86,7 +86,7 @@ def _directions(products: Array, squares: Array) -> tuple[Array, Array]:
 
 
 def too_far(sizes: Array, units: Array | float) -> Bools:
-    """Mark the messages that are so many units away that what they weigh would underflow."""
+    """Mark the messages so many units away that their weight would underflow."""
     return np.asarray(sizes / _TOO_FAR > units)
 
 

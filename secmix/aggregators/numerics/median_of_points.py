@@ -16,7 +16,7 @@ _STEPS = 500
 _EXACT = 1e-14  # of n: the gradient can hardly be smaller in double precision
 _EQUAL = 1e-12  # of n: pulls that differ by less are equal but for rounding
 _ON_A_LINE = 1e-12  # directions whose cosine differs from ±1 by less are the same or opposite
-_SAME = 1e-26  # squared, of the typical distance: points nearer to each other are at one place
+_AT_ONE_PLACE = 1e-26  # squared, of the typical distance: points nearer to each other are at one place
 _NEAR = 3e-3  # nearer to a point than this share of the pivot's distance from it: start again there
 
 
@@ -231,7 +231,7 @@ def weights_from_distances(squared: Array) -> Weights:
 
     Seen from a point p in their midst, ⟨x_i − x_p, x_j − x_p⟩ = (d_ip² + d_jp² − d_ij²)/2, so that the points can be
     rebuilt in fewer than n dimensions. For an even number of points on a line it is the midpoint of the two in the
-    middle, as in :func:`secmix.aggregators.vector.geometric_median`.
+    middle, as in :func:`secmix.aggregators.vector_rules.geometric_median`.
 
     >>> weights_from_distances(np.array([[0.0, 4.0], [4.0, 0.0]])).weights
     array([0.5, 0.5])
@@ -239,7 +239,7 @@ def weights_from_distances(squared: Array) -> Weights:
     n = len(squared)
     pivot = int(np.argmin(np.median(squared, axis=1)))
     typical = float(np.median(squared[pivot][squared[pivot] > 0])) if squared[pivot].any() else 1.0
-    squared = np.where(squared > _SAME * typical, squared, 0.0)
+    squared = np.where(squared > _AT_ONE_PLACE * typical, squared, 0.0)
     for tried in range(n):
         result, is_between = _rebuilt_around(pivot, squared)
         near = int(np.argmin(result.distances))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
-from secmix.aggregators.messages import Messages, Vector
 from secmix.aggregators.numerics.blocks import blocks
+from secmix.aggregators.screened_messages import Messages, Vector
 
 _TIED = 1e-12  # scores that differ by less, relative, are equal but for rounding
 

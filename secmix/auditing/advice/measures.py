@@ -1,4 +1,4 @@
-"""Measures that might mend what a cell shows, each with the change of the scenario that it means, and that change made.
+"""Measures that might mend a cell, the scenario change that each means, and its application.
 
 What a protocol advises about itself is its own ``advise``; what holds for every protocol stands here. Repairs of
 coalitions take the same measures. What a report recommends is decided where it is tried
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from secmix._base import plugins
+from secmix.adversaries.against_rules.worst_of_a_rule import NO_NUMBERS
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.adversaries.search.worst_case import NO_NUMBERS
-from secmix.auditing.cell_parts import NodeSummary, Robustness, SigmaPoint
+from secmix.auditing.cell_parts import UNMASKED, NodeSummary, Robustness, SigmaPoint
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup, build_network, deep_copy
 from secmix.errors import SecmixError
 from secmix.protocols.collaboration import CollaborationTraits
-from secmix.protocols.interfaces import Advice, Revealed, SumTraits
+from secmix.protocols.interfaces import Advice, Revealed, SumTraits, nodes_in_words
 from secmix.protocols.released import Released
 from secmix.scenario import Scenario, from_dict
 from secmix.transcript import Origin
@@ -174,6 +174,9 @@ def _of_sums(
         )
     if solved or solvable:
         advised += _fewer_equations(cell, setup)
+    if not advised and (unmasked := [s.node for s in known if UNMASKED in s.why]):
+        words = f"Add a secret mask to what {nodes_in_words(tuple(unmasked))} sends: it is read as it stands."
+        advised.append(Advice(words, plain="add a secret mask to what is sent"))
     return advised
 
 

@@ -17,14 +17,14 @@ from secmix._base.checks import Array
 from secmix.auditing import decide
 from secmix.auditing.advice.measures import changed_scenario, changed_setup, try_in_turn
 from secmix.auditing.cell_parts import Outcome, Trial, Verdict
+from secmix.auditing.evidence.doubted_premises import solved_together
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.evidence.premises import solved_together
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Cell
 from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import ReadyParts, SumSetup, deep_copy
 from secmix.errors import SecmixError, brief
-from secmix.estimators.exact.structure import KNOWN, LeakedSubspace, leaked_subspace
+from secmix.estimators.exact.leaked_subspace import KNOWN, LeakedSubspace, leaked_subspace
 from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
 from secmix.scenario import Scenario
 from secmix.transcript import at_most
@@ -64,7 +64,7 @@ def tried(case: CellContext, advised: Sequence[Advice], colluders: int, leaking:
 
 
 def recommended(trials: Sequence[Trial], repairs: Sequence[str] = ()) -> list[str]:
-    """Return what a report advises: repairs of ``min_colluders``, what helps, what is open, what was not tried."""
+    """Return a report's advice: repairs of ``min_colluders``, then measures that help, are open or were not tried."""
     order = ("helps", "open", "not tried")
     tried = sorted((t for t in trials if t.recommended), key=lambda trial: order.index(trial.outcome))
     return [*repairs, *map(in_words, tried)]
@@ -87,7 +87,7 @@ class _Model:
     cell: Scenario
     setup: SumSetup
     sizes: Mapping[int, int]  # entries of what is summed in each iteration; those before EM's own are below 0
-    seen: LeakedSubspace  # of one averaging, or of two where masks are reused
+    leaked: LeakedSubspace  # of one averaging, or of two where masks are reused
 
 
 def _model(case: CellContext) -> _Model | None:
@@ -135,15 +135,15 @@ def _tried(
 def _changed(now: _Model, change: Mapping[str, Any]) -> _Model:
     cell, setup = changed_setup(now.cell, now.setup, change)
     sizes = {t: size for t, size in now.sizes.items() if t < cell.model.iterations}
-    same = setup.protocol is now.setup.protocol and setup.network is now.setup.network
-    return _Model(cell, setup, sizes, now.seen if same else _probed(cell, setup))
+    unchanged = setup.protocol is now.setup.protocol and setup.network is now.setup.network
+    return _Model(cell, setup, sizes, now.leaked if unchanged else _probed(cell, setup))
 
 
 def _statuses(model: _Model) -> dict[int, NodeStatus]:
     """Return how each honest node stands by exact evidence alone."""
     setup = model.setup
     several = SumTraits.of(setup.protocol).reuses_masks and len(model.sizes) > 1
-    reading = model.seen
+    reading = model.leaked
     n, corrupt = setup.network.n, setup.corrupt
     unknowns = [count * setup.rows.shape[1] for count in setup.counts]
     bases: dict[int, Array] = dict.fromkeys(model.sizes, reading.basis[:, :n])
@@ -195,20 +195,20 @@ class _Audited:
 
 
 def with_what_the_report_says(
-    cells: Sequence[Scenario], results: Sequence[Cell], given: ReadyParts | None
+    cells: Sequence[Scenario], results: Sequence[Cell], ready_parts: ReadyParts | None
 ) -> list[Cell]:
-    """Return the cells of a report, each advised by what all of them came to; ``given`` as in ``secmix.audit``."""
+    """Return the cells of a report, each advised by the results of all; ``ready_parts`` as in ``build_setup``."""
     pairs = zip(cells, results, strict=True)
-    audited = [_Audited(cell, _unlabelled(cell), _kind(cell, given), result) for cell, result in pairs]
+    audited = [_Audited(cell, _unlabelled(cell), _kind(cell, ready_parts), result) for cell, result in pairs]
     advised = []
     for own in audited:
-        trials = [_judged(trial, list(_same(own, trial, audited))) for trial in own.cell.trials]
+        trials = [_judged(trial, list(_cells_after(own, trial, audited))) for trial in own.cell.trials]
         repairs = own.cell.coalitions.repairs if own.cell.coalitions is not None else []
         advised.append(own.cell.model_copy(update={"trials": trials, "advice": recommended(trials, repairs)}))
     return advised
 
 
-def _same(own: _Audited, trial: Trial, audited: Sequence[_Audited]) -> Iterator[Cell]:
+def _cells_after(own: _Audited, trial: Trial, audited: Sequence[_Audited]) -> Iterator[Cell]:
     """Yield the cells of this report that are what the trial would make of ``own``."""
     if not trial.change or trial.outcome == "cannot be run":
         return
@@ -223,11 +223,11 @@ def _same(own: _Audited, trial: Trial, audited: Sequence[_Audited]) -> Iterator[
             yield other.cell
 
 
-def _judged(trial: Trial, same: Sequence[Cell]) -> Trial:
+def _judged(trial: Trial, full_audits: Sequence[Cell]) -> Trial:
     """Return the trial as the full audits of the same change have it; the best of them counts."""
-    if not same:
+    if not full_audits:
         return trial
-    best = min(same, key=lambda cell: decide.ORDER.index(decide.of_leak(cell)))
+    best = min(full_audits, key=lambda cell: decide.ORDER.index(decide.of_leak(cell)))
     verdict = decide.of_leak(best)
     sentence = f"This report audits it in full, as {best.protocol}: {verdict}."
     effect = "closed" if verdict == "holds" else ""
@@ -245,9 +245,9 @@ def _others(content: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in content.items() if key != "protocol"}
 
 
-def _kind(cell: Scenario, given: ReadyParts | None) -> object:
+def _kind(cell: Scenario, ready_parts: ReadyParts | None) -> object:
     """Return the class of a cell's protocol."""
-    part = (given or {}).get(("protocol", cell.protocol.name))
+    part = (ready_parts or {}).get(("protocol", cell.protocol.name))
     return type(part) if part is not None else _installed({"name": cell.protocol.name})
 
 

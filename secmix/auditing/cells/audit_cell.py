@@ -23,8 +23,8 @@ from secmix.auditing.cells.groups import gather_in_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable, stated
 from secmix.auditing.cells.observed import observed, unchecked
+from secmix.auditing.evidence.doubted_premises import finite
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
-from secmix.auditing.evidence.premises import finite
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds
 from secmix.auditing.observation.sum_observation import SumObservation
@@ -120,7 +120,7 @@ class _Steps:
 
 
 def _look(notify: Notify, begun: float, reproduce: str, case: CellContext, after: str) -> None:
-    """Notify what exact evidence says before ``after``, where the runs took a while: what follows may as well."""
+    """Report exact evidence before the step ``after`` if the runs were slow, since that step may be slow too."""
     if time.monotonic() < begun + _SELDOM:
         return
     exact = [evidence for evidence in _in_order(case) if evidence.exact and not evidence.always]
@@ -163,7 +163,7 @@ def _judged_cell(
     covers = iterations_in_words(proof_of(case))
     content = Cell(
         **cell_fields(case.cell, case.setup, reproduce),
-        **check_fields(checks),
+        **check_fields(checks, beside.robustness),
         is_collaboration=sums is None,
         verdict=verdict,
         sentence=sentence(verdict, privacy.nodes, beside.robustness, covers, beside.claim, public=_public(case))
@@ -192,7 +192,7 @@ def _judged_cell(
 def _so_far(
     case: CellContext, checks: Soundness, measured: list[Gathered], left: list[str], reproduce: str
 ) -> CellResult:
-    """Put what was found before steps that are ``left`` into a cell in which nobody is cleared."""
+    """Return a cell of the findings so far, before the steps ``left``; it clears nobody."""
     unmeasured = {**case.unmeasured, **{f"{what}: not reached": True for what in left}}
     case = with_proof_of(case, replace(case, unmeasured=unmeasured))
     beside = _Beside(failed=AdversaryTraits.of(case.setup.adversary).against is not None)

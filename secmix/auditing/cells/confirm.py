@@ -17,10 +17,10 @@ from scipy.stats import t as student
 from secmix._base.rates import lower_limit
 from secmix.auditing import decide
 from secmix.auditing.cells.groups import gather_in_groups
-from secmix.auditing.cells.node_status import given_away
+from secmix.auditing.cells.node_status import outcome_share
 from secmix.auditing.cells.observed import again
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, evidence_of, level_shares
-from secmix.auditing.observation.collaborations import CollaborationObservation
+from secmix.auditing.observation.collaboration_observation import CollaborationObservation
 from secmix.auditing.report import Finding
 
 CONFIRMING = "what would accuse, again on fresh runs"
@@ -45,7 +45,7 @@ def is_estimated(finding: Finding) -> bool:
 
 
 def confirmed(case: CellContext, gathered: list[Gathered]) -> list[Gathered]:
-    """Return what the evidences of ``case`` found, with what accuses replaced by what fresh runs say of it."""
+    """Return the findings of ``case``, with accusing ones replaced by their counterparts on fresh runs."""
     shares = level_shares(case.cell)
     counts = sum(is_counted(finding) for each in gathered for finding in each.findings)
     limits = {node: _accuses_from(case, node) for node in case.judged}
@@ -66,7 +66,7 @@ def confirmed(case: CellContext, gathered: list[Gathered]) -> list[Gathered]:
 def _accuses_from(case: CellContext, node: int) -> float:
     """Return the share of a node's data from which on its being known is held against the protocol."""
     limit = case.cell.policy.max_normalised_leakage
-    return min(1.0 if limit is None else limit, given_away(case, node) + decide.MARGIN)
+    return min(1.0 if limit is None else limit, outcome_share(case, node) + decide.MARGIN)
 
 
 def _measured_again(

@@ -8,7 +8,7 @@ from typing import Any
 
 from secmix._base.naming import nodes_listed
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.cell_parts import Checked, NodeSummary, PrivacyClaim, Robustness
+from secmix.auditing.cell_parts import BOUND_ASSUMES, Checked, NodeSummary, PrivacyClaim, Robustness
 from secmix.auditing.decide import NodeVerdict, Premises, Privacy
 from secmix.auditing.evidence.interface import evidence_of
 from secmix.auditing.report import Cell, Finding
@@ -17,6 +17,7 @@ from secmix.auditing.soundness import Soundness
 from secmix.errors import brief
 from secmix.scenario import Scenario
 
+_LEFT_OUT = "not measured: "
 _MOST_WHY = 400  # characters of a reason in the sentence of a cell; the line of the node has all of it
 _MORE = 4  # times as many runs halve an interval
 _MOST_RUNS = 1_000_000  # as many as a scenario may ask for
@@ -30,7 +31,7 @@ def failed(cell: Scenario, setup: Setup, cause: str, reproduce: str) -> Cell:
     return Cell(
         **cell_fields(cell, setup, reproduce),
         verdict="inconclusive",
-        sentence=f"This cell was not audited: {cause}",
+        sentence=f"This cell was not audited: {cause.removesuffix('.')}.",
         leaked=[],
         output_error=None,
         nodes=nodes,
@@ -78,8 +79,8 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
     }
 
 
-def check_fields(checks: Soundness) -> dict[str, Any]:
-    """Return the checks as plain values, and what the verdict assumes after them, in at most five lines."""
+def check_fields(checks: Soundness, robustness: Robustness | None) -> dict[str, Any]:
+    """Return the checks as plain values, and what the verdict assumes after them, in at most six lines."""
     plain = [
         Checked(
             name=check.name,
@@ -91,7 +92,10 @@ def check_fields(checks: Soundness) -> dict[str, Any]:
     ]
     return {
         "checks": plain,
-        "assumptions": [check.assumes for check in checks.checks if check.assumes and not check.failed][:5],
+        "assumptions": [
+            *([BOUND_ASSUMES] if robustness is not None and robustness.verdict == "holds" else []),
+            *[check.assumes for check in checks.checks if check.assumes and not check.failed][:5],
+        ],
     }
 
 
@@ -145,7 +149,9 @@ def sentence(
     if verdict == "inconclusive":
         text += "; whether the policy holds could not be decided"
         first = max((s for s in nodes if s.verdict == "inconclusive"), key=lambda s: s.worst, default=None)
-        text += "" if first is None else f" (node {first.node}: {brief(first.why, _MOST_WHY)})"
+        if first is not None:
+            reasons_alone = [part for part in first.why.split("; ") if not part.startswith(_LEFT_OUT)]  # these follow
+            text += f" (node {first.node}: {brief('; '.join(reasons_alone), _MOST_WHY)})" if reasons_alone else ""
     return text[0].upper() + text[1:] + "."
 
 

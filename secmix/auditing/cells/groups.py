@@ -1,7 +1,7 @@
 """Runs of a collaboration whose messages differ: each group of runs that look alike is judged by itself.
 
 What a report says of a node is what the worst group shows, with the number of runs it is of. A group of too few runs
-to be judged by what needs repetitions keeps doubts on the cell (``observation/collaborations.py``).
+to be judged by what needs repetitions keeps doubts on the cell (``observation/collaboration_observation.py``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from secmix._base.naming import nodes_listed
 from secmix.auditing import decide
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
-from secmix.auditing.observation.collaborations import ENOUGH, CollaborationObservation
+from secmix.auditing.observation.collaboration_observation import ENOUGH, CollaborationObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.soundness.adversary_observer import other_frames
 

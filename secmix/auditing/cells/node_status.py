@@ -12,14 +12,14 @@ from secmix.auditing.cell_parts import NodeSummary
 from secmix.auditing.cells.groups import notes_on_groups
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
+from secmix.auditing.evidence.doubted_premises import known_of_sums, output_share, share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.evidence.premises import known_of_sums, output_share, share_behind_masks
 from secmix.auditing.noise.noise_bounds import noise_clearance
-from secmix.auditing.observation.collaborations import COLUMNS, CollaborationObservation
+from secmix.auditing.observation.collaboration_observation import COLUMNS, CollaborationObservation
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.proof import in_words, iterations_in_words, proof_of, unproved
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
-from secmix.estimators.decoders import reconstruct
+from secmix.estimators.learned_decoders import reconstruct
 from secmix.kernel import Clearance
 from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
@@ -34,7 +34,7 @@ _ROWS, _SAMPLES = 10, 100  # rows of a group, and ways to draw from it, below wh
 def premises_of(case: CellContext, node: int) -> Premises:
     """Return what a verdict on ``node`` rests on beside the findings about it."""
     observation, clearance = case.observation, proof_of(case)
-    share, unmeasured = given_away(case, node), case.in_doubt
+    share, unmeasured = outcome_share(case, node), case.in_doubt
     if isinstance(observation, CollaborationObservation):
         noise = noise_clearance(case, node)
         # A replay compares whole calls: to what noise hides, decoders that were not fitted are nothing.
@@ -71,7 +71,7 @@ def _opaque(case: CellContext) -> str:
     return "masked or encrypted, and opaque to this adversary" if masked else ""
 
 
-def given_away(case: CellContext, node: int) -> float:
+def outcome_share(case: CellContext, node: int) -> float:
     """Return which share of a node's data the outcome itself gives away, of a collaboration at most."""
     if isinstance(case.setup, SumSetup):
         assert isinstance(case.observation, SumObservation)
@@ -170,7 +170,7 @@ def solvable(case: CellContext, summaries: list[NodeSummary]) -> bool:
 
 
 def _output_leakage(observation: CollaborationObservation, node: int) -> float:
-    """Return the normalised leakage of what the adversary ends with by right, at most; 0 where that is nothing."""
+    """Bound from above the normalised leakage of the result that the adversary may have; 0 if it gets none."""
     outputs = [group.output for group in observation.groups]
     target = target_of("row", np.concatenate([group.rows[node] for group in observation.groups]))
     if target is None or len({None if output is None else output.shape[1] for output in outputs}) > 1:

@@ -11,18 +11,18 @@ from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
 from secmix.auditing.counterexamples.ciphers.unsealed import sealed_check
+from secmix.auditing.evidence.doubted_premises import is_exact
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.evidence.premises import is_exact
-from secmix.auditing.observation.collaborations import observe_collaboration
+from secmix.auditing.observation.collaboration_observation import observe_collaboration
 from secmix.auditing.observation.memory import TooLong, too_large_to_probe
 from secmix.auditing.observation.observe import Seeds, observe, seeds_of
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.proof import as_proved, proof_of, sends_alike, with_proof_of, without_proof
 from secmix.auditing.setup import CollaborationSetup, SumSetup, deep_copy
 from secmix.auditing.soundness import Soundness
+from secmix.auditing.soundness.check_result import BLIND
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.linear_masks import with_linear_masks
-from secmix.auditing.soundness.result import BLIND
 from secmix.kernel import KnownSums, Open
 from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released
@@ -124,7 +124,7 @@ def _observed(
             seed=cell.seed,
         )
         if checks.public:
-            watched = replace(watched, features={node: {} for node in watched.features}, same_in=checks.calls)
+            watched = replace(watched, features={node: {} for node in watched.features}, identical_calls=checks.calls)
         hidden = undeclared_flow(cell, setup)
         unmet_premises = [*([hidden] if hidden else checks.unmet_premises), *watched.unmet_premises]
         return CellContext(cell, setup, replace(watched, unmet_premises=unmet_premises), built=built), checks

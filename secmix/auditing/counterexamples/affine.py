@@ -19,10 +19,10 @@ from secmix._base.checks import Array
 from secmix.auditing.counterexamples.instance import InstanceCall
 from secmix.auditing.soundness.adversary_observer import numbers
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.estimators.decoders import RECOVERED
+from secmix.estimators.learned_decoders import RECOVERED
 from secmix.kernel import Proof
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import Trace
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import Trace
 
 _FINE = 1000  # least spread of a number, in units of its last digit; coarser ones are left to other decoders
 _DIGITS = 4  # largest error in units of the last digit, for rounding and the fit

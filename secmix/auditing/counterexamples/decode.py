@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
 from secmix.auditing.counterexamples.features import Feature
-from secmix.estimators.decoders import RECOVERED, cross_fitted, linear_prediction, relative_error
 from secmix.estimators.estimate import Estimate, wilson
+from secmix.estimators.learned_decoders import RECOVERED, cross_fitted, linear_prediction, relative_error
 
 _PAIRS = 8  # lines through two runs that are tried
 _EXACT = (
@@ -45,7 +45,7 @@ class Decoded:
 
     @property
     def known(self) -> tuple[float, float]:
-        """The share that is explained, or of runs in which all came out, if that is more; with lower ends."""
+        """The larger of two shares, with its lower end: of variance explained, or of runs decoded exactly."""
         value, low = self.explained
         return max(value, self.exact / self.runs), max(low, wilson(self.exact, self.runs)[0])
 

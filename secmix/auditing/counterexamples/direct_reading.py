@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array
+from secmix.auditing.cell_parts import UNMASKED
 from secmix.auditing.counterexamples.affine import DirectDecoding, decode_directly, marks, readings
 from secmix.auditing.counterexamples.branches import Special, other_iterations, specials
 from secmix.auditing.counterexamples.finding import in_all_runs
@@ -22,7 +23,7 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import proof_of, traced
 from secmix.auditing.report import Finding
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.estimators.exact.structure import KNOWN
+from secmix.estimators.exact.leaked_subspace import KNOWN
 from secmix.kernel import KnownSums
 
 _FEW, _RUNS = 16, 60  # runs of the first test, and of the one that shows a violation
@@ -77,7 +78,7 @@ class DirectReading:
         return []
 
     def left_alone(self) -> list[Finding]:
-        """Find what the average reveals of a node that all others collude against: the sum less what they put in."""
+        """Find the data of a node that all others collude against: the sum less the colluders' inputs."""
         if len(self.honest) != 1 or self.nodes != self.honest:
             return []
         [node] = self.honest
@@ -151,13 +152,13 @@ class DirectReading:
             return {}
         truth = truth_of(calls)
         decoded = decode_directly(truth, readings(calls, self.steps), nodes, self.honest, len(truth_of(train)))
-        if not self._given:
+        if not self._secrets_of_object:
             return decoded
         # A key that the object was given makes the same mask in each run: to an adversary it is no constant.
         return {node: each for node, each in decoded.items() if not each.has_offset(truth[:, node])}
 
     @cached_property
-    def _given(self) -> list[bytes]:
+    def _secrets_of_object(self) -> list[bytes]:
         return given_secrets(getattr(self.case.setup, "protocol", None))
 
     def _findings(self, decoded: Mapping[int, DirectDecoding], begin: str = "") -> list[Finding]:
@@ -209,4 +210,4 @@ def _in_words(decoded: DirectDecoding) -> str:
         what = "a linear function of its entries is"
     if where.endswith(OUTSIDE):
         return f"{what} in {where}, read as {how}, in all {decoded.runs} runs"
-    return f"{what} sent unmasked: {where}, read as {how}, in all {decoded.runs} runs; add a secret mask to it"
+    return f"{what} {UNMASKED}: {where}, read as {how}, in all {decoded.runs} runs; add a secret mask to it"

@@ -20,7 +20,7 @@ from secmix.auditing.counterexamples.features import Feature, metadata_features
 from secmix.auditing.counterexamples.instance import InstanceCall
 from secmix.auditing.evidence.decoding import of_decoder
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.observation.collaborations import CollaborationObservation
+from secmix.auditing.observation.collaboration_observation import CollaborationObservation
 from secmix.auditing.report import Finding
 
 _MEMBERS = 10  # least number of runs of a group for membership in it to be a feature

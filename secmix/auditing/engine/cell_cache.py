@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from secmix._base import files, plugins
+from secmix._base import plugins, safe_files
 from secmix.auditing.report import Cell, CellResult, Finding
 from secmix.auditing.setup import ReadyParts
 from secmix.errors import SecmixError
@@ -59,7 +59,7 @@ def fingerprint(cell: Scenario, ready_parts: ReadyParts | None) -> str:
 
 def _digest_of(path: Any) -> str:
     try:
-        return hashlib.sha256(files.read_regular(Path(path))).hexdigest()
+        return hashlib.sha256(safe_files.read_regular(Path(path))).hexdigest()
     except (OSError, TypeError, ValueError):
         return secrets.token_hex(16)  # not comparable: never read back
 
@@ -76,7 +76,7 @@ def store(place: Path, result: CellResult) -> None:
     }
     stored = json.dumps(content)
     try:
-        files.write(place, json.dumps({"digest": _digest(key, place.stem, stored), "kept": stored}).encode())
+        safe_files.write(place, json.dumps({"digest": _digest(key, place.stem, stored), "kept": stored}).encode())
     except IsADirectoryError:
         raise SecmixError(f"'{place}' is a folder, expected the file of a finished cell; remove it") from None
 
@@ -84,7 +84,7 @@ def store(place: Path, result: CellResult) -> None:
 def load(place: Path, command: str) -> CellResult | None:
     """Load the cell stored at ``place``; None, with a warning in the log, if it was changed."""
     try:
-        text = files.read_regular(place, follow=False, most=_MOST)
+        text = safe_files.read_regular(place, follow=False, most=_MOST)
     except FileNotFoundError:
         return None
     except OSError:
@@ -116,7 +116,7 @@ def _key() -> bytes | None:
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not place.exists():
-            draft = files.draft(place.parent, secrets.token_bytes(_KEY_BYTES), 0o600)
+            draft = safe_files.draft(place.parent, secrets.token_bytes(_KEY_BYTES), 0o600)
             try:
                 os.link(draft, place)  # not replace(): two audits that start together must get the same key
             except FileExistsError:
@@ -128,7 +128,7 @@ def _key() -> bytes | None:
         private = not hasattr(os, "getuid") or (
             status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077
         )
-        key = files.read_regular(place, follow=False, most=1024)
+        key = safe_files.read_regular(place, follow=False, most=1024)
         if private and len(key) == _KEY_BYTES:
             return key
         fault = "others can read it; remove it"

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from secmix._base import files
+from secmix._base import safe_files
 from secmix.errors import SecmixError
 
-KEPT = ".unfinished"
+UNFINISHED = ".unfinished"
 """Where finished cells of an audit lie that is not finished; gone once the report is there."""
 
 _CACHED_CELL = re.compile(r"[0-9a-f]{32}\.json")
@@ -62,7 +62,7 @@ def cell_cache(folder: Path) -> Path:
 
     Raises SecmixError if there is something else in its place, such as a link to another folder.
     """
-    place = folder / KEPT
+    place = folder / UNFINISHED
     with suppress(FileNotFoundError):
         if not stat.S_ISDIR(place.lstat().st_mode):
             raise SecmixError(f"'{place}' is a link or a file, not a folder; remove it")
@@ -73,13 +73,13 @@ def resumable(folder: Path) -> str:
     """Say what whoever interrupts an audit finds in ``folder``."""
     outcome = "no cell was finished"
     with suppress(OSError):
-        if any((folder / KEPT).iterdir()):
+        if any((folder / UNFINISHED).iterdir()):
             outcome = f"finished cells are kept in {folder}; the same command resumes"
     return f"{outcome}; {earlier}" if (earlier := earlier_report(folder)) else outcome
 
 
 def earlier_report(folder: Path) -> str:
-    """Say that a report lies in ``folder``, which an audit that has not ended with one has not written.
+    """Say that ``folder`` holds a report of an earlier audit; empty if it holds none.
 
     >>> earlier_report(Path("a folder without one"))
     ''
@@ -105,7 +105,7 @@ def _without_empty(new: list[Path]) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError, IndexError):
-            (new[0] / KEPT).rmdir()
+            (new[0] / UNFINISHED).rmdir()
         with suppress(OSError):
             for place in new:
                 place.rmdir()
@@ -114,7 +114,7 @@ def _without_empty(new: list[Path]) -> Iterator[None]:
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        files.draft(folder, b"").unlink()
+        safe_files.draft(folder, b"").unlink()
     except OSError as error:
         raise _unwritable(folder, error) from None
 
@@ -138,7 +138,7 @@ def _written_or_error(folder: Path) -> Iterator[None]:
             "make room and run the same command again, or choose another --out"
         ) from None
     finally:
-        for place in [*folder.glob(f"{files.DRAFT}*"), *(folder / KEPT).glob(f"{files.DRAFT}*")]:
+        for place in [*folder.glob(f"{safe_files.DRAFT}*"), *(folder / UNFINISHED).glob(f"{safe_files.DRAFT}*")]:
             with suppress(OSError):
                 place.unlink()
 

@@ -16,11 +16,18 @@ from secmix._base.plugins import code_allowed
 from secmix.auditing import decide
 from secmix.auditing.cells.audit_cell import Notify, Word, audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
-from secmix.auditing.engine.estimate import SHOWN_BY_FEW, CostEstimate, check_memory, estimate, planned_runs, too_wide
+from secmix.auditing.engine.expected_cost import (
+    SHOWN_BY_FEW,
+    CostEstimate,
+    check_memory,
+    estimate,
+    planned_runs,
+    too_wide,
+)
+from secmix.auditing.evidence.doubted_premises import is_exact
 from secmix.auditing.evidence.interface import LATE, place_of, why_failed
-from secmix.auditing.evidence.premises import is_exact
 from secmix.auditing.exposure.policy import with_coalitions
-from secmix.auditing.observation import collaborations
+from secmix.auditing.observation import collaboration_observation
 from secmix.auditing.observation.memory import TooLong, too_large_to_probe, trial_run
 from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Cell, CellResult
@@ -80,7 +87,7 @@ def run_cell(
 def _audited(
     cell: Scenario, setup: SumSetup | CollaborationSetup, reproduce: str, notify: Notify, deadline: float
 ) -> CellResult:
-    """Audit by as many runs as ``cell`` has, or by a few where that is all that fits."""
+    """Audit with the runs that ``cell`` asks for, or with the few that fit."""
     try:
         return audit_cell(cell, setup, seeds_of(cell), reproduce, notify, deadline)
     except TooLong as error:
@@ -140,7 +147,7 @@ def try_out(
     allow_code: bool = False,
     prepared: dict[str, PreparedData] | None = None,
 ) -> CostEstimate:
-    """Build what the cell names and run it once, in small, so that parts that do not fit together fail here.
+    """Build the cell's parts and run them once, in small: parts that do not fit together fail here.
 
     Returns a rough estimate of the whole cell. ``prepared`` has rows read before, as in :func:`build_setup`. Raises
     SecmixError if it cannot be run.
@@ -166,7 +173,7 @@ def _few(cell: Scenario, setup: SumSetup | CollaborationSetup, error: TooLong) -
 
 
 def _weighed(cell: Scenario, setup: SumSetup | CollaborationSetup) -> SumSetup | CollaborationSetup:
-    """Return ``setup``, which says of a sum that is too wide that only a few runs are made."""
+    """Return ``setup``, with a note if a sum is so wide that only a few runs are made."""
     return replace(setup, too_wide=too_wide(cell, setup)) if isinstance(setup, SumSetup) else setup
 
 
@@ -179,7 +186,7 @@ def _trial(cell: Scenario, setup: SumSetup | CollaborationSetup) -> int:
             f"{cell.memory_limit} leaves for them; raise memory_limit, or use fewer nodes or rows"
         )
         with at_most(2 * cell.message_limit * 2**20, too_large):  # the messages of a run, and of all runs joined
-            collaborations.block_size(cell, setup)
+            collaboration_observation.block_size(cell, setup)
         return 0
     unprobed = too_large_to_probe(cell, setup, exact=is_exact(cell, setup))
     return trial_run(cell, replace(setup, unprobed=unprobed))[1]

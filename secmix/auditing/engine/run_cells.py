@@ -19,7 +19,7 @@ from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import Word
 from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.engine import cell_cache
-from secmix.auditing.engine.estimate import CostEstimate, clearing_nobody, warning
+from secmix.auditing.engine.expected_cost import CostEstimate, clearing_nobody, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers, are_needed
 from secmix.auditing.engine.run_cell import lost, run_cell, try_out
 from secmix.auditing.evidence.interface import LATE, place_of

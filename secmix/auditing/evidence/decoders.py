@@ -18,7 +18,7 @@ from secmix.auditing.evidence.decoding import Target, as_measured, leakage_curve
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.observation.sum_observation import DIFFERENCES, SumObservation
 from secmix.auditing.report import Finding
-from secmix.estimators.decoders import RECOVERED, Decoding
+from secmix.estimators.learned_decoders import RECOVERED, Decoding
 
 
 def _gather(case: CellContext) -> Gathered:

@@ -9,12 +9,12 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.cell_parts import LeakageCurve
+from secmix.auditing.evidence.doubted_premises import at_least
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.evidence.premises import at_least
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
-from secmix.estimators.decoders import RECOVERED, Decoding, reconstruct
 from secmix.estimators.estimate import Estimate, normalised, wilson
+from secmix.estimators.learned_decoders import RECOVERED, Decoding, reconstruct
 
 MOST = 0.5
 """Share of recovered runs from which on a node counts as revealed."""

@@ -10,19 +10,15 @@ explained variance of any function of the node's data from above, and gives no l
 
 from __future__ import annotations
 
+from secmix.auditing.evidence.doubted_premises import is_encoded, output_share
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import is_encoded, output_share
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.estimators.exact.structure import KNOWN
+from secmix.estimators.exact.leaked_subspace import KNOWN
 
 
-def _gather(case: CellContext) -> Gathered:
-    return Gathered([_findings_about(case, node) for node in case.judged])
-
-
-def _findings_about(case: CellContext, node: int) -> Finding:
+def _finding_about(case: CellContext, node: int) -> Finding:
     assert isinstance(case.setup, SumSetup)
     assert isinstance(case.observation, SumObservation)
     share = max(float(reading.subspace.explained(node).max()) for _, reading in case.observation.all_readings)
@@ -59,7 +55,7 @@ EVIDENCE = Evidence(
         ),
     ),
     is_encoded,
-    _gather,
+    lambda case: Gathered([_finding_about(case, node) for node in case.judged]),
     rank=1,
     exact=True,
     bounds_leakage=True,

@@ -20,13 +20,20 @@ from scipy.special import ndtr
 
 from secmix._base.checks import Array
 from secmix.auditing import unequal
+from secmix.auditing.evidence.doubted_premises import (
+    finite,
+    is_linear,
+    nats_of,
+    nats_of_all,
+    output_share,
+    under_premises,
+)
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import finite, is_linear, nats_of, nats_of_all, output_share, under_premises
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import normalised
+from secmix.estimators.learned_decoders import RECOVERED
 
 _REVEALS_FROM = 1 - RECOVERED**2
 """Masks are so small that the input is known to 1e-6, the criterion for a recovered row."""
@@ -93,7 +100,7 @@ def _findings_about(
 
 
 def _nats(share: float) -> float:
-    """Compute the information of which a share of the variance is explained: what ``normalised`` makes of it."""
+    """Convert an explained share of variance to nats; ``normalised`` converts back."""
     return -0.5 * math.log1p(-min(share, 1 - 1e-16))
 
 

@@ -19,8 +19,8 @@ from secmix._base.checks import Array
 from secmix.auditing.evidence.decoding import as_measured, node_decoders
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
 from secmix.auditing.report import Finding
-from secmix.estimators.decoders import linear_prediction
 from secmix.estimators.estimate import normalised
+from secmix.estimators.learned_decoders import linear_prediction
 
 _MANY = 40  # with more features, a decoder reduces them
 

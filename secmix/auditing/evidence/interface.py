@@ -23,7 +23,7 @@ from secmix.auditing.observation.sum_observation import Observation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import Setup, SumSetup
 from secmix.errors import ScenarioError, SecmixError
-from secmix.kernel.state import is_protocol
+from secmix.kernel.values.state import is_protocol
 from secmix.scenario import Scenario
 
 T = TypeVar("T")
@@ -193,7 +193,7 @@ def is_of_runs(kind: str) -> bool:
 
 
 def asked(case: CellContext) -> list[Evidence]:
-    """Select the evidence that the scenario asks for, or that is always gathered, and that applies to the cell."""
+    """Select the evidence that applies to the cell, if the scenario asks for it or it is always gathered."""
     wanted = (evidence for evidence in installed() if evidence.always or evidence.name in case.cell.measure.evidence)
     is_sum = isinstance(case.setup, SumSetup)
     return [e for e in wanted if not (is_sum and e.collaborations_only) and e.applies(case)]

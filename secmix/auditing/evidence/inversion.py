@@ -23,21 +23,21 @@ from secmix._base.checks import Array
 from secmix._base.naming import nodes_listed
 from secmix._base.random import stream
 from secmix.adversaries import CuriousServer, MaliciousServer
+from secmix.adversaries.against_rules.spending import SearchBudget, spent
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.adversaries.inversion.certificate import USEFUL
 from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_needed
 from secmix.adversaries.inversion.isolation import isolated_rows
-from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.auditing.cell_parts import Picture
 from secmix.auditing.evidence.decoding import recovered
+from secmix.auditing.evidence.doubted_premises import is_linear
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import is_linear
 from secmix.auditing.observation.invertible_sums import InvertibleSums
 from secmix.auditing.observation.picture import picture
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.estimators.decoders import RECOVERED
+from secmix.estimators.learned_decoders import RECOVERED
 from secmix.protocols import Defences
 from secmix.scenario import Scenario
 
@@ -141,10 +141,10 @@ def _attack(cell: Scenario, setup: SumSetup, known: InvertibleSums) -> tuple[Fin
         budget = SearchBudget(cell.measure.work)
         solutions = [_solve(cell, setup, known, run, rows, rng, budget) for run in range(runs)]
         pairs = [(s, truth) for s, truth in zip(solutions, known.rows[:runs], strict=True) if s is not None]
-        hits = sum(s.certified and _same(s.rows, truth) for s, truth in pairs)
+        hits = sum(s.certified and _agree(s.rows, truth) for s, truth in pairs)
         # A certified solution, or otherwise the one that fits best.
         for solution, truth in sorted(pairs, key=lambda pair: not pair[0].certified)[:1]:
-            certified = solution.certified and _same(solution.rows, truth)
+            certified = solution.certified and _agree(solution.rows, truth)
             drawn = picture(cell, setup, known.members, truth, solution.rows, certified=certified)
         notes.append(
             f"its row{'s are' if setup.counts[known.members[0]] > 1 else ' is'} among {rows} that the sums of {who} "
@@ -233,7 +233,7 @@ def _close(truth: Array) -> float:
     return RECOVERED * max(float(np.abs(truth).max()), 1e-3)
 
 
-def _same(rows: Array, truth: Array) -> bool:
+def _agree(rows: Array, truth: Array) -> bool:
     """Check whether two sets of rows agree to the precision of a certificate: 1e-4 standard deviations of the rows.
 
     The precision of a row from sums is between 1e-6 and that, and differs between processors.

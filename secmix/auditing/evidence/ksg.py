@@ -20,11 +20,11 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.evidence.decoding import Target, as_measured, leakage_curve, node_decoders
+from secmix.auditing.evidence.doubted_premises import finite
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import finite
 from secmix.auditing.report import Finding
-from secmix.estimators.decoders import Decoding, information_bound
 from secmix.estimators.estimate import Estimate, Status, normalised
+from secmix.estimators.learned_decoders import Decoding, information_bound
 
 _MANY = 20  # with more features, KSG on the view itself would be meaningless
 

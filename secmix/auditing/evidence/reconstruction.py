@@ -15,18 +15,18 @@ import numpy as np
 from secmix._base import plugins
 from secmix._base.checks import Array
 from secmix._base.random import stream
+from secmix.adversaries.against_rules.spending import SearchBudget, spent
 from secmix.adversaries.reconstructions.interfaces import Reconstruction, Reconstructor, known_in_run
-from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.adversaries.steering.models import Served
 from secmix.auditing.evidence.decoding import MOST, recovered
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.observation.collaborations import CollaborationObservation
+from secmix.auditing.observation.collaboration_observation import CollaborationObservation
 from secmix.auditing.observation.picture import picture
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
-from secmix.estimators.decoders import RECOVERED
 from secmix.estimators.estimate import wilson
+from secmix.estimators.learned_decoders import RECOVERED
 from secmix.protocols.released import Released
 from secmix.scenario import Scenario
 from secmix.transcript import View
@@ -52,7 +52,7 @@ def _gather(case: CellContext) -> Gathered:
                 work = [spent({"starts": budget}, case.cell.measure.more_work)] * (budget.most > 0)
                 findings += _judged(name, case.about(node), results, first, work)
             for result, truth in zip(results, first, strict=True):
-                if drawn is None and result is not None and result.rows is not None and _share_found(result, truth):
+                if drawn is None and result is not None and result.rows is not None and _share_recovered(result, truth):
                     rows = np.asarray(result.rows)
                     drawn = picture(case.cell, setup, [node], truth, rows, certified=result.certified)
     return Gathered(findings, picture=drawn)
@@ -85,7 +85,7 @@ def _judged(
     name: str, about: dict[str, Any], results: list[Reconstruction | None], truth: Array, work: list[str]
 ) -> list[Finding]:
     runs, count, d = truth.shape
-    shares = [_share_found(result, rows) for result, rows in zip(results, truth, strict=True)]
+    shares = [_share_recovered(result, rows) for result, rows in zip(results, truth, strict=True)]
     known = [_share_known(result, rows) for result, rows in zip(results, truth, strict=True)]
     how = next(result.how for result in results if result is not None)
     common = {"evidence": "reconstruction", "view": "cumulative"}
@@ -138,7 +138,7 @@ def _judged(
     return out
 
 
-def _share_found(result: Reconstruction | None, truth: Array) -> float:
+def _share_recovered(result: Reconstruction | None, truth: Array) -> float:
     """Compute the share of the rows that were recovered to 1e-6, if most of their columns were.
 
     A column that was not recovered is NaN in every row. If rows are certified, and rounding of the messages allows a

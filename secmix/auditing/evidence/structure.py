@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from secmix.auditing import unequal
+from secmix.auditing.cell_parts import UNMASKED
+from secmix.auditing.evidence.doubted_premises import is_linear, under_premises
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.evidence.premises import is_linear, under_premises
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
+from secmix.estimators.exact.leaked_subspace import KNOWN
 from secmix.estimators.exact.linear import LinearView
-from secmix.estimators.exact.structure import KNOWN
 
 _EXACT = 1e-8  # of a unit input: what rounding leaves
 _MOST, _NAMED = 40, 3  # messages that are combined, and that are named of these
@@ -83,7 +84,7 @@ def _how_known(observation: SumObservation, node: int) -> str:
     rows, origins = min(telling, key=lambda each: len(each[0]))
     named = "; ".join(map(str, (origins[row] for row in rows[:_NAMED])))
     if len(rows) == 1:
-        return f"its input is sent unmasked: {named}; add a secret mask to it"
+        return f"its input is {UNMASKED}: {named}; add a secret mask to it"
     more = f"; and {len(rows) - _NAMED} more" * (len(rows) > _NAMED)
     messages = f"{len(rows)} messages together ({named}{more})"
     return f"its input follows exactly from {messages}: their masks cancel, and larger ones do not help"

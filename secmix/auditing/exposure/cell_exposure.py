@@ -51,7 +51,7 @@ def exposure_of(
     progress: Progress | None = None,
 ) -> Exposure:
     """Search for every node who would have to collude; the cell's own adversary does not matter."""
-    asked = _asked(cell, setup)
+    asked = tuple(range(setup.network.n) if cell.measure.nodes is None else sorted(set(cell.measure.nodes)))
     sealed = isinstance(setup, SumSetup) and SumTraits.of(setup.protocol).cipher(setup.network) is not None
     if sealed or isinstance(setup, CollaborationSetup):
         reason = f"'{cell.protocol.title}' is not a sum: what its messages reveal together is not known exactly"
@@ -100,10 +100,6 @@ def equations_of(cell: Scenario, setup: SumSetup, extra: int = 0) -> RowEquation
         possible=setup.possible_rows,
         rows=len(setup.rows),
     )
-
-
-def _asked(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, ...]:
-    return tuple(range(setup.network.n) if cell.measure.nodes is None else sorted(set(cell.measure.nodes)))
 
 
 def _summed(cell: Scenario, setup: SumSetup) -> tuple[list[np.ndarray], int]:

@@ -96,7 +96,7 @@ _CACHE: dict[bytes, _Answer] = {}  # the same protocol stands in a cell for each
 
 
 def _key(scenario: Scenario, protocol: object) -> bytes:
-    """Return all that the protocol of a cell holds, to tell it from others; empty where that cannot be written out."""
+    """Return a scenario and its protocol as bytes, to tell them from others; empty if they cannot be written."""
     try:
         return render(scenario).encode() + pickle.dumps(protocol)
     except Exception:  # objects of a user's own may refuse in any way
@@ -162,7 +162,7 @@ def _accused(exposure: Exposure, node: NodeExposure, need: float) -> decide.Accu
 
 
 def _rank(exposure: Exposure, node: NodeExposure, need: float) -> tuple[int, float, bool, bool, int]:
-    """Order by what accuses most; of equals where fewer suffice, then by what is known exactly."""
+    """Order by the gravest verdict, then the fewest colluders, then what is known exactly."""
     least = node.colluders
     cost = least.at_least if least.cost is None else least.cost
     severity = decide.severity(_accused(exposure, node, need))
@@ -227,12 +227,13 @@ def _why(verdict: Verdict, weakest: NodeCoalition, need: float, clearance: Clear
 
 def _suffices(weakest: NodeCoalition) -> str:
     coalition = weakest.coalition or []
+    owners = f"Owner{'s' * (len(weakest.owners) > 1)} {' and '.join(weakest.owners)}: " if weakest.owners else ""
     who = (
         "An outsider on the open lines suffices"
         if not coalition
         else "The server alone suffices"
         if coalition == [SERVER]
-        else f"{_owners_named(weakest)}{named(coalition)} suffice{'s' * (len(coalition) == 1)}"
+        else f"{owners}{named(coalition)} suffice{'s' * (len(coalition) == 1)}"
     )
     what = f"to know the vector of node {weakest.node}"
     if weakest.level == "rows" and len(weakest.group) > 1:
@@ -242,10 +243,6 @@ def _suffices(weakest: NodeCoalition) -> str:
     if weakest.known == "recovered":
         what += ", from which they come out"
     return f"{who} {what}"
-
-
-def _owners_named(weakest: NodeCoalition) -> str:
-    return f"Owner{'s' * (len(weakest.owners) > 1)} {' and '.join(weakest.owners)}: " if weakest.owners else ""
 
 
 def named(nodes: Collection[int]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, level_shares
 from secmix.auditing.noise.noise_bounds import epsilon_in_words
-from secmix.auditing.noise.told_apart import PURPOSE, told_apart
+from secmix.auditing.noise.told_apart import PURPOSE, most_distinguishable
 from secmix.auditing.proof import proof_of
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import CollaborationSetup
@@ -25,7 +25,7 @@ NAME = PURPOSE
 
 
 def _applies(case: CellContext) -> bool:
-    """Say whether a policy limits epsilon of a collaboration of which the adversary reads anything."""
+    """Check whether a policy limits epsilon, and the adversary of a collaboration may read anything."""
     asks = isinstance(case.setup, CollaborationSetup) and case.cell.policy.max_epsilon is not None
     return asks and not isinstance(proof_of(case), Clearance)
 
@@ -44,7 +44,7 @@ def _gather(case: CellContext) -> Gathered:
 
 def _finding(case: CellContext, node: int) -> Finding:
     terms = terms_of(case.cell.policy, None)
-    pair, bound = told_apart(case, node, terms, level_shares(case.cell).epsilon / len(case.setup.asked))
+    pair, bound = most_distinguishable(case, node, terms, level_shares(case.cell).epsilon / len(case.setup.asked))
     words = f"{epsilon_in_words(terms)} is at least {bound.epsilon:.3g}, the limit {terms.limit:g}"
     return Finding(
         **case.about(node),

@@ -36,7 +36,7 @@ class NoiseBound:
 
 
 def noise_bounds(case: CellContext, terms: PrivacyTerms | None = None) -> dict[int, NoiseBound]:
-    """Return what noise proves of each node that is asked about, worked out once; empty where nothing is released.
+    """Return the bound that noise proves for each node asked about, computed once; empty if nothing is released.
 
     The ``terms`` are by default those of the cell.
     """
@@ -169,11 +169,11 @@ def _in_words(played: Playback, exchanged: Mapping[int, Reach], neighbours: Mapp
 
 def _premises(replays: NodeReplays, unit: Unit) -> tuple[str, ...]:
     often = 3 / replays.replays
-    given = "of one row, all others being known: rows that go together tell of each other"
+    row_premise = "of one row, all others being known: rows that go together tell of each other"
     return (
         f"all that is sent follows from the releases: it was the same to the last bit in {replays.replays} replays "
         f"with other data, which miss what happens in less than {often:.0%} of the calls",
         "real arithmetic: what the last bits of noisy numbers tell is not counted",
         "the data take part in one call, in which every draw is as good as random and its seed is nobody's",
-        *[given] * (unit == "row"),
+        *[row_premise] * (unit == "row"),
     )

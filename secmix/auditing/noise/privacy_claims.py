@@ -18,12 +18,12 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.cell_parts import NodeClaim, PrivacyClaim
 from secmix.auditing.evidence.interface import CellContext, level_shares
-from secmix.auditing.noise.accounting import spending
 from secmix.auditing.noise.noise_bounds import NoiseBound, claim_cleared, epsilon_in_words, noise_bounds
 from secmix.auditing.noise.privacy_loss import LossBound, loss_bound
 from secmix.auditing.noise.replays.playback import bare_message
 from secmix.auditing.noise.replays.played_calls import PURPOSE, Player
-from secmix.auditing.noise.told_apart import Pair, told_apart
+from secmix.auditing.noise.spent_by_node import spending
+from secmix.auditing.noise.told_apart import Pair, most_distinguishable
 from secmix.auditing.proof import proof_of
 from secmix.auditing.setup import CollaborationSetup
 from secmix.errors import SecmixError
@@ -192,7 +192,7 @@ def _by_losses(case: CellContext, claim: ClaimSpec, node: int, level: float) -> 
 
 def _by_runs(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _Bound:
     bound: LowerBound
-    pair, bound = told_apart(case, node, claim.terms, level, least=_RUNS)
+    pair, bound = most_distinguishable(case, node, claim.terms, level, least=_RUNS)
     method = f"error rates of the score '{bound.score}' over {bound.runs} runs on each of two data sets, "
     method += f"which show {bound.ceiling:.3g} at most"
     score = f"{bound.score}, learnt on half of {bound.runs} runs: at most {bound.false_positive:.3g} false alarms and "
@@ -201,9 +201,9 @@ def _by_runs(case: CellContext, claim: ClaimSpec, node: int, level: float) -> _B
     )
 
 
-def _fails(seen: _Bound, bound: NoiseBound | None, proof: Clearance | Open, proved: float | None) -> str:
+def _fails(lower: _Bound, bound: NoiseBound | None, proof: Clearance | Open, proved: float | None) -> str:
     """Say where a claim fails: at a message, at a line, or at what the releases spend together."""
-    parts = [f"'{seen.differs}' differs while the outputs of all releases are the same"] if seen.differs else []
+    parts = [f"'{lower.differs}' differs while the outputs of all releases are the same"] if lower.differs else []
     if isinstance(proof, Open) and (bound is None or bound.why_open):
         parts.append(proof.reason)
     elif bound is not None and proved is not None:

@@ -30,7 +30,7 @@ from secmix.auditing.soundness.collaborations.unusual_rows import FAR
 from secmix.auditing.soundness.runner import same_bits
 from secmix.errors import SecmixError
 from secmix.privacy import gaussian_epsilon
-from secmix.privacy.ledger import Noise, Release
+from secmix.privacy.noted_releases import Noise, Release
 from secmix.privacy.refuted_rates import largest_refuted
 from secmix.scenario import PrivacyTerms
 from secmix.transcript import Origin, Transcript
@@ -50,7 +50,7 @@ _FAR_APART = 50.0  # of moves over the scale of noise
 
 @dataclass(frozen=True)
 class LossBound:
-    """An epsilon that the privacy loss of replays exceeds; infinite where something that is read tells all."""
+    """An epsilon that the privacy loss of replays exceeds; infinite if a message differs while the releases agree."""
 
     pair: Pair
     epsilon: float
@@ -337,8 +337,8 @@ def _reach(pilots: Sequence[_Loss]) -> float:
     return math.hypot(*gauss) + sum(laplace)
 
 
-def _alike(one: Sequence[Release], other: Sequence[Release]) -> bool:
-    return [(r.noise, r.output.shape) for r in one] == [(r.noise, r.output.shape) for r in other]
+def _alike(first: Sequence[Release], second: Sequence[Release]) -> bool:
+    return [(r.noise, r.output.shape) for r in first] == [(r.noise, r.output.shape) for r in second]
 
 
 def _log_ratio(old: Release, new: Release) -> float:

@@ -40,7 +40,7 @@ class Pair:
     words: str
 
 
-def told_apart(
+def most_distinguishable(
     case: CellContext, node: int, terms: PrivacyTerms, level: float, *, least: int = _LEAST
 ) -> tuple[Pair, LowerBound]:
     """Return the pair of neighbours that the messages tell apart best, and the bound from many runs on them.

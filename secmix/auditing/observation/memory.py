@@ -10,8 +10,8 @@ from secmix._base.random import stream
 from secmix.auditing.setup import SumSetup, build_model, deep_copy, with_active_adversary
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
-from secmix.kernel.forms import MOST_TERMS
-from secmix.kernel.tables import MOST_VECTORS
+from secmix.kernel.values.forms import MOST_TERMS
+from secmix.kernel.values.tables import MOST_VECTORS
 from secmix.protocols import EMRun, SumProtocol
 from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import FEWEST_RUNS, Scenario

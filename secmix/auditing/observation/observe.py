@@ -33,8 +33,7 @@ from secmix.auditing.setup import Setup, SumSetup, build_model, deep_copy, with_
 from secmix.auditing.soundness.linear_masks import independent
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
-from secmix.estimators.exact.masks import unmet_independence, unmet_shape
-from secmix.estimators.exact.provenance import unexplained
+from secmix.estimators.exact.presumed import unexplained, unmet_independence, unmet_shape
 from secmix.protocols import EMRun, Plain
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
@@ -264,7 +263,7 @@ def _doubts_of_masks(setup: SumSetup, masks: list[Array]) -> tuple[list[str], li
     """Say where masks (runs, k, m) of some averagings depend on each other, and what of their law is in doubt."""
     traits, drawn = SumTraits.of(setup.protocol), [independent(setup.protocol, each) for each in masks]
     # A proof is about single runs: only this check shows masks of several runs that depend on each other.
-    return unmet_independence(drawn), unmet_shape(drawn, traits.modulus, traits.grid, given=masks)
+    return unmet_independence(drawn), unmet_shape(drawn, traits.modulus, traits.grid, passed_masks=masks)
 
 
 def _masks_of(runs: int, cell: Scenario, setup: SumSetup, lengths: Iterable[int]) -> list[Array]:
@@ -293,10 +292,10 @@ def _pooled_means(cell: Scenario, setup: SumSetup, rows_by_node: list[Array], se
     """
     draws = (seed.entropy, seed.spawn_key) if isinstance(setup.start, str) else ()
     shapes = [rows.shape for rows in rows_by_node]
-    given = hashlib.sha256(pickle.dumps((cell.model, setup.start, draws, setup.network.edges, shapes)))
+    hasher = hashlib.sha256(pickle.dumps((cell.model, setup.start, draws, setup.network.edges, shapes)))
     for rows in rows_by_node:
-        given.update(np.ascontiguousarray(rows).data)  # no copy: they may fill much of the memory
-    key = given.digest()
+        hasher.update(np.ascontiguousarray(rows).data)  # no copy: they may fill much of the memory
+    key = hasher.digest()
     if key not in _POOLED:
         while len(_POOLED) >= _MOST_POOLED:
             _POOLED.pop(next(iter(_POOLED)))

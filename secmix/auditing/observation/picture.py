@@ -30,10 +30,15 @@ def picture(
         return None
     columns = out[:2].tolist()
     mean, spread = setup.rows[:, columns].mean(axis=0), setup.rows[:, columns].std(axis=0)
-    true_points, found_points = (
+    true_points, recovered_points = (
         [tuple(np.round(point, 4).tolist()) for point in (rows[:_MOST, columns] - mean) / np.where(spread, spread, 1.0)]
         for rows in (truth, recovered)
     )
     return Picture(
-        nodes=list(nodes), columns=columns, true=true_points, found=found_points, rows=len(truth), certified=certified
+        nodes=list(nodes),
+        columns=columns,
+        true=true_points,
+        found=recovered_points,
+        rows=len(truth),
+        certified=certified,
     )

@@ -1,4 +1,4 @@
-"""What an adversary computes from its views of all runs of a cell, and what is known of the runs themselves."""
+"""Results that an adversary computes from its views of all runs of a cell, and facts about these runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Observation:
 
     @property
     def in_groups(self) -> bool:
-        """Whether messages differ between runs, so that groups of them are judged by themselves."""
+        """True if messages differ between runs: each group of runs is then judged by itself."""
         return False
 
 
@@ -69,7 +69,7 @@ class SumObservation(Observation):
 
     @cached_property
     def counted(self) -> dict[int, tuple[int, int]]:
-        """By node what was counted of the sums it is in, once it was: :func:`~secmix.auditing.evidence.premises`."""
+        """By node what was counted of the sums it is in, once it was: ``auditing/evidence/doubted_premises.py``."""
         return {}
 
     @property

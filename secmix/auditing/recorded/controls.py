@@ -100,7 +100,8 @@ def _judged(
     law = next((_LAWS[name] for name in kinds_of if name in _LAWS), None)
     if law is None:
         return _by_change(read)
-    carrying = [each for each in read if each["numbers"] and not _without_model(each)]
+    with_model = [p for p in read if not all(path.startswith(_NO_MODELS) for path in [*p["left"], *p["removed"]])]
+    carrying = [passage for passage in with_model if passage["numbers"]]
     if not carrying:
         none = f"of {counted(len(read))} that passed it none had a model"
         past = _past(job, participant.name, line)
@@ -111,12 +112,8 @@ def _judged(
     return outcome, how if outcome != "in force" else f"it {how}" + _too_late(job, participant, line)
 
 
-def _without_model(passage: Mapping[str, Any]) -> bool:
-    return all(path.startswith(_NO_MODELS) for path in [*passage["left"], *passage["removed"]])
-
-
 def _past(job: JobRecording, name: str, line: Mapping[str, Any]) -> str:
-    """Return where a participant sent models in the tasks of a filter of what leaves, which saw none of them."""
+    """List the models that a participant sent past an outgoing filter of their tasks."""
     tasks = {task for task, _, way in (key.rpartition("/") for key in line["keys"]) if way == "out"}
     sent = [m for m in job.messages if m.sender == name and m.task in tasks]
     with_models = [m for m in sent if any(not path.startswith(_NO_MODELS) for path in m.arrays)]

@@ -11,14 +11,14 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.recorded.recorded_run import are_means, weightings
-from secmix.auditing.recorded.rows import JobRow, made_of, support_vectors, variables
+from secmix.auditing.recorded.rows import JobRow, model_of, support_vectors, variables
 from secmix.auditing.released.last_arrays import LastArrays, in_words, last_arrays
 from secmix.recording.nvflare.changes import STEPS, digest
 from secmix.recording.nvflare.ends import JobMessage, JobRecording
 
 
 def passed_on(job: JobRecording) -> dict[tuple[str, str], list[str]]:
-    """Find arrays that a client sent and that a third participant got, number by number, from who had got them.
+    """Find arrays of a client that a receiver passed on to a third participant, number by number.
 
     Arrays of one number or of equal ones are left out, and those that the third sent itself or had got already.
     Returns in which tasks, by client and receiver.
@@ -79,7 +79,7 @@ def averaged(job: JobRecording) -> tuple[str, tuple[str, ...], str] | None:
             sent = {m.sender: m for m in _round(job, task, now, True) if m.sender in job.clients}
             got = {m.receiver: m for m in _round(job, task, now, False)}
             after = next(_round(job, task, later, False), None)
-            models = [model for client, m in sent.items() if (model := made_of(got.get(client), m)) is not None]
+            models = [model for client, m in sent.items() if (model := model_of(got.get(client), m)) is not None]
             if len(sent) > 1 and after is not None and len(models) == len(sent):
                 for weights, how in weightings([_stated_weight(m) for m in sent.values()], f"by {STEPS}"):
                     if _is_mean(models, weights, variables(after)):

@@ -19,7 +19,7 @@ from secmix.recording.nvflare.changes import STEPS
 from secmix.recording.nvflare.ends import JobMessage, JobRecording
 
 LISTENER = "a listener on the line"
-NOT_SAID = (
+NOT_SHOWN = (
     "how much messages tell of rows in which no row was found: that needs many runs on rows that are known",
     "whether noise of a filter is as much as it claims: that needs repetitions",
     "whether anything passed beside tasks and their results: streams, events and files are not recorded",
@@ -49,7 +49,7 @@ class JobAudit:
     rows: list[JobRow]
     all_failed: bool  # whether no client sent anything but errors
     remarks: list[str]  # what else is to be known of this run
-    not_said: tuple[str, ...] = NOT_SAID  # what one run cannot show
+    not_said: tuple[str, ...] = NOT_SHOWN  # what one run cannot show
     # what each client spent of epsilon, on its configuration's word
     spent: list[RecordedSpending] = field(default_factory=list)
     last: LastArrays = field(default_factory=LastArrays)  # what the public gets, as far as the recording has it
@@ -72,7 +72,8 @@ def audit_job(job: JobRecording, stated: StatedClaim | None = None) -> JobAudit:
     last, spent = result_of_job(job, rows), spent_in_job(job, stated)
     violated = bool(rows or last.rows) or any(control.outcome == "violated" for control in judged)
     verdict: Literal["violated", "inconclusive"] = "violated" if violated else "inconclusive"
-    return JobAudit(verdict, judged, learned, rows, _all_failed(job), _remarks(job), spent=spent, last=last)
+    all_failed = not any(m.code == "OK" for m in job.messages if m.sender in job.clients)
+    return JobAudit(verdict, judged, learned, rows, all_failed, _remarks(job), spent=spent, last=last)
 
 
 def _learned(
@@ -97,7 +98,7 @@ def _learned(
         whom = "from its own and the next model" if others == 1 else f"together with the other {others - 1}"
         knows.append(f"can compute what it sent in {mean[0]}, {whom}: the next model is the average {mean[2]}")
     if party == LISTENER and (unread := [m for m in sent if m not in read]):
-        sizes = sorted({_bytes(m) for m in unread})
+        sizes = sorted({sum(part.nbytes for part in m.arrays.values()) + 8 * len(m.singles) for m in unread})
         length = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         knows.append(f"notices {counted(len(unread))}, when and to whom they pass, and their {length} bytes of numbers")
     return Learned(client, party, _kinds(read), _counted(knows), certain)
@@ -158,10 +159,6 @@ def _counted(sentences: list[str]) -> list[str]:
     return [each if count == 1 else f"{count} times {each}" for each, count in counts.items()]
 
 
-def _bytes(message: JobMessage) -> int:
-    return sum(numbers.nbytes for numbers in message.arrays.values()) + 8 * len(message.singles)
-
-
 def _remarks(job: JobRecording) -> list[str]:
     remarks = [*_failures(job)]
     silent = [name for name in (job.server, *job.clients) if name not in {each.name for each in job.participants}]
@@ -173,11 +170,11 @@ def _remarks(job: JobRecording) -> list[str]:
     remarks += [
         f"what {s} sent to {r} in {task} ({tag}) arrived otherwise than it left" for s, r, task, tag in job.changed
     ]
-    one_end = sum(m.seen_at != "both ends" for m in job.messages)
+    one_sided = sum(m.recorded_at != "both ends" for m in job.messages)
     ends = (
-        f"{len(job.messages) - one_end} of {len(job.messages)} messages were recorded at both ends, and were the same"
+        f"{len(job.messages) - one_sided} of {len(job.messages)} messages were recorded at both ends, and were the same"
     )
-    remarks.append(ends if not one_end else f"{ends}; {one_end} were recorded at one end alone")
+    remarks.append(ends if not one_sided else f"{ends}; {one_sided} were recorded at one end alone")
     if any(m.encrypted for m in job.messages) and not any(each.secure for each in job.participants):
         remarks.append("lines are taken to be encrypted, as a provisioned NVFlare has them; those of this run were not")
     if any(m.opaque for m in job.messages):
@@ -195,10 +192,6 @@ def _failures(job: JobRecording) -> list[str]:
         if m.reply and m.sender in job.clients and m.code != "OK":
             failed.setdefault(m.sender, []).append(f"{m.task}: {m.code}")
     return [f"{client} answered with errors ({', '.join(sorted(set(codes)))})" for client, codes in failed.items()]
-
-
-def _all_failed(job: JobRecording) -> bool:
-    return not any(m.code == "OK" for m in job.messages if m.sender in job.clients)
 
 
 def _possible_rows(job: JobRecording) -> list[str]:

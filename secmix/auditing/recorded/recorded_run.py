@@ -21,7 +21,7 @@ from secmix.auditing.released.last_arrays import LastArrays, in_words, last_arra
 from secmix.recording import RecordedMessage, Recording
 from secmix.transcript import SERVER
 
-NOT_SAID = (
+NOT_SHOWN = (
     "how much messages tell of rows in which no row was found: that needs many runs on rows that are known",
     "whether masks or noise hide what they should: that needs repetitions",
     "whether anything passed beside what was recorded",
@@ -65,7 +65,7 @@ class RecordedAudit:
     # coalitions, seen: what some parties could compute together, and what anybody notices without reading
     coalitions: list[str]
     seen: list[str]
-    not_said: tuple[str, ...] = NOT_SAID  # what one run cannot show
+    not_said: tuple[str, ...] = NOT_SHOWN  # what one run cannot show
     # what has to be known before anything else: that no client answered but with errors
     first: list[str] = field(default_factory=list)
     # what each client spent of epsilon, where somebody says with what noise
@@ -98,8 +98,8 @@ def audit_recording(recording: Recording, stated: StatedClaim | None = None) -> 
         [*read, *outsider],
         rows,
         _coalitions(cut),
-        _seen(recording),
-        not_said=(*NOT_SAID, *_uncut(cut, {known.node for known in rows})),
+        _metadata(recording),
+        not_said=(*NOT_SHOWN, *_uncut(cut, {known.node for known in rows})),
         first=_only_errors(recording),
         spent=[] if stated is None else spent_as_stated(recording, stated),
         last=_last(recording, rows),
@@ -219,7 +219,7 @@ def _updates(messages: Iterable[RecordedMessage], node: int) -> list[tuple[list[
 
 
 def _after(message: RecordedMessage, before: Sequence[Array]) -> list[Array]:
-    """Return the model that a node sent, or that its update leads to from ``before``; empty where it sent none."""
+    """Return the model that a node sent, or its update added to ``before``; empty if it sent neither."""
     update = _floats(message, "update")
     if update and list(map(len, update)) == list(map(len, before)):
         # As exact as the coarser of both, no more.
@@ -236,7 +236,7 @@ def _last_digit(dtype: np.dtype[Any]) -> float:
 
 
 def _coalitions(recording: Recording) -> list[str]:
-    """Say whether the next model averages what nodes sent: all of them but one then know what that one sent."""
+    """Say whether the next model averages what nodes sent: all but one can then compute that one's message."""
     if recording.by != "server":
         return ["what others could compute together is not known from the messages of one node"]
     iterations = sorted({m.iteration for m in recording.messages})
@@ -324,7 +324,7 @@ def _only_errors(recording: Recording) -> list[str]:
     return [f"nobody sent {begin!r} but with errors (node {who})" for begin in alone]
 
 
-def _seen(recording: Recording) -> list[str]:
+def _metadata(recording: Recording) -> list[str]:
     """Say what shows without reading: who took part when, who failed."""
     out = []
     nodes = set(recording.nodes)

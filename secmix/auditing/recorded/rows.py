@@ -131,8 +131,8 @@ def models(before: JobMessage, after: JobMessage) -> tuple[dict[str, Array], dic
     return old, new
 
 
-def made_of(got: JobMessage | None, sent: JobMessage) -> dict[str, Array] | None:
-    """Return the model that a client made; what it got is needed where it sends the difference to that."""
+def model_of(got: JobMessage | None, sent: JobMessage) -> dict[str, Array] | None:
+    """Return the model that a client trained; ``got`` is needed if it sent the difference from it."""
     if not is_difference(sent):
         return variables(sent) or None
     pair = models(got, sent) if got is not None else None

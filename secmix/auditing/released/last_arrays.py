@@ -53,7 +53,7 @@ def last_arrays(
     times: dict[str, int] = {}
     for whose, row, error, how in rows:
         for name, numbers in arrays.items():
-            if _stands_in(row, error, numbers):
+            if _is_among(row, error, numbers):
                 sentence = f"a row of {len(row)} numbers of {whose} stands in {name}: {how}"
                 times[sentence] = times.get(sentence, 0) + 1
     counted = (f"{count} times {sentence}" if count > 1 else sentence for sentence, count in times.items())
@@ -72,7 +72,7 @@ def in_words(title: str, arrays: Mapping[str, Sequence[float] | Array]) -> str:
     return f"{title}: {', '.join(names[:6])}{', ...' * (len(names) > 6)}"
 
 
-def _stands_in(row: Array, error: float, numbers: Array) -> bool:
+def _is_among(row: Array, error: float, numbers: Array) -> bool:
     """Check whether a row of two numbers or more stands among ``numbers`` (p,), one number after the other."""
     if not 2 <= len(row) <= len(numbers) or numbers.dtype.kind not in "fiu":
         return False

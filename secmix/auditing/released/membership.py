@@ -24,7 +24,7 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import CollaborationSetup, Setup, deep_copy
 from secmix.data import sample_rows
 from secmix.errors import SecmixError
-from secmix.estimators.membership import RATE, Membership, least_runs, membership
+from secmix.estimators.row_membership import RATE, Membership, least_runs, membership
 from secmix.protocols.released import Released
 from secmix.transcript import Channel
 
@@ -101,8 +101,8 @@ class _Shadows:
         self.known = self.setup.sample_rows(1, rng)  # rows of the nodes that the public knows do not change
         results = self._call([part.copy() for part in self.known], rng, channel)
         apart = np.abs(results - results[:, :1]).max(initial=0.0)
-        self.one = bool(apart <= _ALIKE * np.abs(results).max(initial=0.0))
-        self.own = not self.one and results.size > _NUMBERS
+        self.is_common = bool(apart <= _ALIKE * np.abs(results).max(initial=0.0))
+        self.own = not self.is_common and results.size > _NUMBERS
         known = {row.tobytes() for node in self.setup.corrupt for row in self.known[node][0]}
         free = [k for k, row in enumerate(self.setup.rows) if row.tobytes() not in known]
         self.free = np.array(free, dtype=np.intp)  # what nodes that are not known may get
@@ -142,7 +142,7 @@ class _Shadows:
             if with_it:
                 parts[node][:, 0] = self.setup.rows[row]
             results = self._call(parts, rng, Channel(record=False))
-            read = results[:, node] if self.one or self.own else results.reshape(runs, -1)
+            read = results[:, node] if self.is_common or self.own else results.reshape(runs, -1)
             done.append(np.clip(np.nan_to_num(read), -_LARGEST, _LARGEST))
         return np.concatenate(done)
 

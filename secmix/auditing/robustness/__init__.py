@@ -1,4 +1,4 @@
-"""What colluders can do to the result of a cell."""
+"""Effects of colluders on the result of a cell."""
 
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.cell_parts import Robustness

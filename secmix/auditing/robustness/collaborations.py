@@ -13,9 +13,9 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
+from secmix.adversaries.against_rules.spending import SearchBudget, spent
 from secmix.adversaries.attacks.attack import FARTHEST, Attack
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.adversaries.tampering import TamperingChannel
 from secmix.auditing.robustness.error_curve import Errors, Push, bounded
 from secmix.auditing.robustness.theorems import proven_protocol

@@ -13,8 +13,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import FARTHEST
 from secmix.auditing import decide
-from secmix.auditing.cell_parts import Damage, Robustness, RobustnessPoint, Verdict
-from secmix.auditing.evidence.premises import finite
+from secmix.auditing.cell_parts import BOUND_ASSUMES, Damage, Robustness, RobustnessPoint, Verdict
+from secmix.auditing.evidence.doubted_premises import finite
 from secmix.auditing.setup import Setup
 from secmix.kernel import clear_bounds
 from secmix.scenario import PolicySpec
@@ -129,8 +129,7 @@ def judged(
     if limit is None and policy.min_breakdown is None:
         verdict: Verdict = "not asked"
     else:
-        source = "the theorems of the rule (see its documentation) apply to the code that runs"
-        verdict = decide.judged([accused], clear_bounds(bounds, source=source))
+        verdict = decide.judged([accused], clear_bounds(bounds, source=BOUND_ASSUMES))
     if policy.min_breakdown is not None and accused is None:
         sentences.append(
             f"the policy requires robustness against {policy.min_breakdown:.2f} of the nodes; proved is {proven:.2f}"

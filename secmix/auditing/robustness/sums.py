@@ -14,13 +14,13 @@ import numpy as np
 from secmix._base.checks import Array, Ints
 from secmix._base.random import stream
 from secmix.adversaries import FIXED, WorstCase
+from secmix.adversaries.against_rules.oracle import Combining
+from secmix.adversaries.against_rules.outcome import TRIES, worst_outcome
+from secmix.adversaries.against_rules.spending import SearchBudget, spent
+from secmix.adversaries.against_rules.worst_of_a_rule import LEAST_BUDGET
 from secmix.adversaries.attacks.attack import CONTRIBUTION, FARTHEST, Attack
 from secmix.adversaries.attacks.worst_case import far, rule_of
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.adversaries.search.oracle import Combining
-from secmix.adversaries.search.outcome import TRIES, worst_outcome
-from secmix.adversaries.search.spending import SearchBudget, spent
-from secmix.adversaries.search.worst_case import LEAST_BUDGET
 from secmix.adversaries.tampering import Attacked
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.robustness.error_curve import Errors, Outcome, Push, bounded

@@ -4,8 +4,8 @@ Exact evidence reads a protocol off unit inputs and unit masks. That is correct 
 linear function of inputs and masks. The checks here search for anything else; a node is not cleared if one fails.
 """
 
-from secmix.auditing.soundness.collaborations.checks import examine_collaboration
+from secmix.auditing.soundness.check_result import Check, Counterexample, Soundness
+from secmix.auditing.soundness.collaborations.collaboration_checks import examine_collaboration
 from secmix.auditing.soundness.linear_masks import with_linear_masks
-from secmix.auditing.soundness.result import Check, Counterexample, Soundness
 
 __all__ = ["Check", "Counterexample", "Soundness", "examine_collaboration", "with_linear_masks"]

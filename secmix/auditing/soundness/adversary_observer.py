@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints
 from secmix.adversaries import Adversary
-from secmix.auditing.soundness.result import Counterexample
+from secmix.auditing.soundness.check_result import Counterexample
 from secmix.auditing.soundness.runner import Call, frame_of, same_bits
 from secmix.network import Network
 from secmix.transcript import SERVER, Block, Transcript

@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from secmix._base.checks import Array
 from secmix.errors import SecmixError
 from secmix.estimators.exact.integers import nearest
-from secmix.kernel.arrays import Followed, followed
-from secmix.kernel.draws import Draws
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import LeftTrace, Trace, Variable, following
-from secmix.kernel.trace import copied, guarded
-from secmix.kernel.world import modules_of, replaced
+from secmix.kernel.randomness.draws import Draws
+from secmix.kernel.tracing.trace import copied, guarded
+from secmix.kernel.tracing.world import modules_of, replaced
+from secmix.kernel.values.arrays import Followed, followed
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import LeftTrace, Trace, Variable, following
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import ProtocolWrapper, SumTraits
@@ -260,7 +260,7 @@ def factor_of(protocol: Any) -> Array | None:
 def drawn_masks(
     protocol: Any, network: Network, runs: int, m: int, *, seed: int = 0
 ) -> tuple[Followed, dict[int, Variable]] | None:
-    """Trace how masks (runs, k, m) are drawn: what they are made of, and the draws; None where that is not followed."""
+    """Trace masks (runs, k, m) to their draws, and return both; None if that cannot be followed."""
     trace, protocol = Trace(), copied(protocol)
     rng = Draws(np.random.default_rng((seed,)).bit_generator)
     with replaced(modules_of(protocol)), following(trace), guarded(protocol):

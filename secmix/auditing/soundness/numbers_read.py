@@ -1,4 +1,4 @@
-"""Numbers that an adversary certainly reads in a call: what it observes, and all that its own nodes know."""
+"""Numbers that an adversary certainly reads in a call: messages it observes, and all its own nodes know."""
 
 from __future__ import annotations
 

@@ -294,15 +294,7 @@ def _numbers(rows: Sequence[NDArray[Any]], modulus: float | None) -> Array:
     return np.stack([row.astype(float, copy=False) for row in signed])
 
 
-def misfit(
-    A: Array,
-    M: Array,
-    values: Array,
-    real: tuple[Array, Array],
-    modulus: float | None = None,
-    grid: float = 0.0,
-    size: float | None = None,
-) -> Array:
+def misfit(A: Array, M: Array, values: Array, real: tuple[Array, Array], modulus: float | None, grid: float) -> Array:
     """Compute the largest |V − A s − M r| of each message (F,) over real runs, in units of what rounding allows.
 
     Parameters
@@ -313,14 +305,11 @@ def misfit(
     real : inputs (runs, n, m) and masks (runs, k, m)
     grid : float
         Step of fixed-point numbers; each input is off by up to half of it.
-    size : float, optional
-        That of the largest number rounded on the way, if it is not the largest of ``values``.
     """
     inputs, masks = (part.transpose(1, 0, 2) for part in real)
     if not len(values):
         return np.empty(0)
-    largest = float(np.abs(values).max()) if size is None else size
-    allowed = 1e-9 * np.abs(inputs).max() + 1e4 * np.finfo(float).eps * largest
+    allowed = 1e-9 * np.abs(inputs).max() + 1e4 * np.finfo(float).eps * float(np.abs(values).max())
     errors = []
     for begin in range(0, len(values), _CHUNK):  # a view may take as much memory as there is, and this as much again
         chunk = slice(begin, begin + _CHUNK)

@@ -1,4 +1,4 @@
-"""What a critic is: a function, fitted on rows, that scores how well an x and a y go together."""
+"""The interface of a critic: a function, fitted on rows, that scores how well an x and a y go together."""
 
 from __future__ import annotations
 

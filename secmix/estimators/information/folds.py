@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 class _Fitted(NamedTuple):
     score: Score  # to ask about test rows
-    seen: list[Floats]  # scores of the validation rows, batch by batch, from a fit without them
+    validation_scores: list[Floats]  # scores of the validation rows, batch by batch, from a fit without them
     choices: int = 1  # among how many the validation rows chose it
 
 
@@ -74,9 +74,9 @@ def _judged(critics: dict[str, _Fitted], test: Rows) -> Verdict:
     nothing = Verdict(np.zeros(len(test.x)), np.zeros(len(test.x)), {})
     if not critics:
         return nothing
-    seen = _layers([fitted.seen for fitted in critics.values()])
-    weights = frugal_weights(seen, [fitted.choices for fitted in critics.values()])
-    gain = np.concatenate([contrasts(scores, MIXED) for scores in stacked(weights, seen)]).mean()
+    scored = _layers([fitted.validation_scores for fitted in critics.values()])
+    weights = frugal_weights(scored, [fitted.choices for fitted in critics.values()])
+    gain = np.concatenate([contrasts(scores, MIXED) for scores in stacked(weights, scored)]).mean()
     if gain <= 0 or not weights.any():
         return nothing
     carried = {name: float(weight) for name, weight in zip(critics, weights, strict=True) if weight}

@@ -28,7 +28,7 @@ _CHANCE = -25.0
 
 
 def on_a_line(x: Floats, y: Floats, rng: np.random.Generator) -> int:
-    """Count the rows that lie on a line which others avoid, at least: 0 where none is found.
+    """Count rows on a line that the others avoid, as a lower bound; 0 if there is no such line.
 
     ``x``, ``y`` (N, 1) arrays; ``rng``: which rows are asked for their slope, where there are more than 1,500.
 

@@ -129,7 +129,7 @@ def ksg(
         note = "reproduces npeet, which depends on the units of the data; nothing was checked"
         return Estimate(number, -math.inf, math.inf, unit, method, "estimate", "unresolved", (note,))
 
-    given, samples = samples, standardised_samples(samples)
+    raw_samples, samples = samples, standardised_samples(samples)
     for_ties, for_levels, for_checks, for_scales, for_bound = np.random.default_rng(rng).spawn(5)
     apart = untied(samples, for_ties)
     read = reader(k)
@@ -157,7 +157,7 @@ def ksg(
         unmet = unmet_premises(read, samples, nats, parts, by_neighbours, for_checks)
         if not unmet:
             readers = read, reader(min(max(SMOOTH, k), len(apart[0]) - 1))
-            checked = cross_checked(given, samples, nats, parts.error, bound, readers, (for_scales, for_bound))
+            checked = cross_checked(raw_samples, samples, nats, parts.error, bound, readers, (for_scales, for_bound))
             unmet = checked.unmet
             if interval:
                 low, high = (low if checked.low is None else min(checked.low, nats)), max(high, checked.high)

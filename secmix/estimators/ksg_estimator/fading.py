@@ -1,4 +1,4 @@
-"""Whether an estimate that follows the number of rows does so less and less, as at an edge of the support.
+"""Test whether an estimate depends on the number of rows less and less, as at an edge of the support.
 
 Where a density jumps, a share of the rows that falls as (k/N)^½ reads low, and slower where the density is low (N^-0.41
 was measured): the estimate grows with N, yet towards a finite end. So it does on the same rows with fewer neighbours k,

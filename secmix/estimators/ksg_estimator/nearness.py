@@ -1,4 +1,4 @@
-"""What the nearness of x and y by itself tells of their dependence: few rows that nearly agree leak much.
+"""Dependence of x and y that their nearness alone shows: a few rows that nearly agree leak much.
 
 Strangers crowd the neighbourhood of rows that nearly agree, so that a nearest-neighbour estimate reads low there, the
 lower the fewer such rows there are and the more they leak. How many pairs lie within t of each other, compared with

@@ -1,4 +1,4 @@
-"""What a reader must know before relying on a nearest-neighbour estimate: determinism, too many dimensions, few rows.
+"""Premises of a nearest-neighbour estimate: no determinism, few dimensions, enough rows.
 
 The columns of samples are standardised; how the estimate is computed is a function ``read(x, y, z) -> nats``.
 """
@@ -83,8 +83,8 @@ def _determined_directions(samples: Samples, rng: np.random.Generator) -> tuple[
     y = np.hstack([y, z])
     left, spread, _ = np.linalg.svd(x, full_matrices=False)
     # What z leaves of a standardised x below the tolerance is z's own knowledge, not y's.
-    kept = spread > DETERMINED * math.sqrt(n)
-    targets = left[:, kept] * math.sqrt(n)
+    informative = spread > DETERMINED * math.sqrt(n)
+    targets = left[:, informative] * math.sqrt(n)
     features = _affine(y)
     residual = np.empty_like(targets)
     halves = np.array_split(rng.permutation(n), 2)
@@ -92,7 +92,7 @@ def _determined_directions(samples: Samples, rng: np.random.Generator) -> tuple[
         coefficients = np.linalg.lstsq(features[fitted], targets[fitted], rcond=None)[0]
         residual[judged] = targets[judged] - features[judged] @ coefficients
     unexplained = np.linalg.svd(residual, compute_uv=False) / math.sqrt(n)
-    return int((unexplained < DETERMINED).sum()), int(kept.sum())
+    return int((unexplained < DETERMINED).sum()), int(informative.sum())
 
 
 def _affine(y: Floats) -> Floats:

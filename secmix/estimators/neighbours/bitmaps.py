@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix.estimators.neighbours.compiled import compiled, in_threads
-from secmix.estimators.neighbours.scan import insert, spread
-from secmix.estimators.neighbours.tree import Counts, Floats
+from secmix.estimators.neighbours.scan import spread
+from secmix.estimators.neighbours.tree import Counts, Floats, insert
 
 Words = NDArray[np.uint64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from secmix.estimators.neighbours.compiled import compiled, in_threads
-from secmix.estimators.neighbours.tree import Counts, Floats
+from secmix.estimators.neighbours.tree import Counts, Floats, insert
 
 
 def by_scan(rows: Floats, end_x: int, end_z: int, k: int, shrink: float) -> tuple[Floats, Counts]:
@@ -37,16 +37,6 @@ def spread(columns: Floats, point: Floats, begin: int, end: int, out: Floats) ->
         for row in range(n):
             out[row] = max(out[row], abs(a[row] - at_a))
         axis += 1
-
-
-@compiled
-def insert(best: Floats, distance: float) -> None:
-    """Insert a distance among the k smallest, in order."""
-    slot = best.size - 1
-    while slot > 0 and best[slot - 1] > distance:
-        best[slot] = best[slot - 1]
-        slot -= 1
-    best[slot] = distance
 
 
 @compiled

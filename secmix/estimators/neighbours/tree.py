@@ -117,6 +117,16 @@ def _heads(points: Floats, columns: Floats, query: int, first: int, last: int, h
 
 
 @compiled
+def insert(best: Floats, distance: float) -> None:
+    """Insert a distance among the k smallest, in order."""
+    slot = best.size - 1
+    while slot > 0 and best[slot - 1] > distance:
+        best[slot] = best[slot - 1]
+        slot -= 1
+    best[slot] = distance
+
+
+@compiled
 def kth(
     order: Counts,
     points: Floats,
@@ -170,11 +180,7 @@ def kth(
                     distance = max(distance, abs(points[other, axis] - points[query, axis]))
                     axis += 1
                 if distance < limit and other != query:
-                    slot = k - 1
-                    while slot > 0 and best[slot - 1] > distance:
-                        best[slot] = best[slot - 1]
-                        slot -= 1
-                    best[slot] = distance
+                    insert(best, distance)
                     limit = best[k - 1]
         out[order[query]] = best[k - 1]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer, positive
+from secmix.adversaries.against_rules.oracle import Rule, configured
+from secmix.adversaries.against_rules.worst_of_a_rule import RuleRefuses, Search, WorstCase, is_unbounded
 from secmix.adversaries.attacks.sums import centre, honest_messages
-from secmix.adversaries.search.oracle import Rule, configured
-from secmix.adversaries.search.worst_case import RuleRefuses, Search, WorstCase, is_unbounded
 from secmix.aggregators import rule_named
 from secmix.errors import SecmixError
 from secmix.estimators.estimate import Estimate

@@ -47,8 +47,8 @@ from typing import Any, Literal
 import numpy as np
 
 from secmix._base.checks import Array, integer
+from secmix.adversaries.against_rules.oracle import configured
 from secmix.adversaries.attacks.sums import centre
-from secmix.adversaries.search.oracle import configured
 from secmix.aggregators import TRAITS, is_ours, traits_of
 from secmix.errors import SecmixError
 

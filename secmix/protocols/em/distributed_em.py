@@ -164,7 +164,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         start_rng, mask_rng, sum_rng, noise_rng = rng.spawn(4)
         runs, n = parts[0].shape[0], network.n
         if isinstance(self.init, Mixture):
-            theta = self._given(runs, n, parts[0].shape[2])
+            theta = self._own_init(runs, n, parts[0].shape[2])
         else:
             theta = secure_start(
                 parts,
@@ -243,7 +243,7 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         proposed = updated(averages, theta, center=self.covariance_center, reg_covar=self.reg_covar)
         return proposed if self.defences is None else self.defences.accepted(proposed, theta, averages, n)
 
-    def _given(self, runs: int, n: int, d: int) -> Mixture:
+    def _own_init(self, runs: int, n: int, d: int) -> Mixture:
         assert isinstance(self.init, Mixture)
         if (self.init.n_components, self.init.n_features) != (self.n_components, d):
             raise SecmixError(

@@ -61,7 +61,7 @@ def secure_start(
 
 
 def _known(averages: Array) -> Array:
-    """Give a node that dropped out the result of one that did not: it must know where to start."""
+    """Give each node that dropped out the result of another, to start from."""
     gone = without_average(averages)
     return np.where(gone[:, None], averages[:, [int(np.argmin(gone))]], averages)
 

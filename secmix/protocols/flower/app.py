@@ -173,7 +173,7 @@ class FlowerApp:
             channel.hold(-1, i, "input", part.reshape(1, -1))
         load = plugins.imported(self.load) if isinstance(self.load, str) else self.load
         with _named_as(f"load of the Flower app, given rows of shape {rows[0].shape},"):
-            given = rows if load is None else [load(part.copy()) for part in rows]
+            loaded = rows if load is None else [load(part.copy()) for part in rows]
         client_app = plugins.imported(self.client_app)
         *states, servers = [int(child.integers(2**31)) for child in rng.spawn(len(rows) + 1)]
         spoken = [speech(state) for state in states]
@@ -183,7 +183,7 @@ class FlowerApp:
         asked = [0]
 
         def answer(node: int, message: Any) -> Any:
-            with _in_place_of(self.data, given[node], asked), speaking(node + 1, spoken[node]):
+            with _in_place_of(self.data, loaded[node], asked), speaking(node + 1, spoken[node]):
                 return client_app(message, contexts[node])
 
         grid = ChannelGrid(channel, len(rows), answer, speech(seed, servers))
@@ -233,11 +233,11 @@ def _in_place_of(name: str | None, value: Any, asked: list[int]) -> Iterator[Non
         holder = getattr(holder, step)
     genuine = getattr(holder, last)
 
-    def given(*arguments: Any, **settings: Any) -> Any:
+    def replacement(*arguments: Any, **settings: Any) -> Any:
         asked[0] += 1
         return value
 
-    setattr(holder, last, given)
+    setattr(holder, last, replacement)
     try:
         yield
     finally:

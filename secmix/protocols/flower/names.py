@@ -17,7 +17,7 @@ from typing import Any
 
 from secmix.errors import SecmixError
 
-SEEN = ("1.38", "1.42")
+TESTED = ("1.38", "1.42")
 """The oldest and the newest minor version with which the tests of this package passed."""
 
 
@@ -109,6 +109,6 @@ def modules_of_secagg(name: str) -> Iterator[Any]:
 
 def _missing(what: str, wanted: FlowerName) -> SecmixError:
     return SecmixError(
-        f"flwr {version('flwr')}: {what}, which is used for this: {wanted.use}; seen to work were {SEEN[0]} to "
-        f"{SEEN[1]}: pip install 'flwr=={SEEN[1]}.*'"
+        f"flwr {version('flwr')}: {what}, which is used for this: {wanted.use}; seen to work were {TESTED[0]} to "
+        f"{TESTED[1]}: pip install 'flwr=={TESTED[1]}.*'"
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from secmix._base import plugins
-from secmix._base.files import read_regular
+from secmix._base.safe_files import read_regular
 from secmix._base.toml_text import check_size, read_toml
 from secmix.errors import ScenarioError, nearest, shown
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from secmix._base.checks import Array, Ints, finite_array, integer, positive, probability
 from secmix.aggregators import rule_named
-from secmix.aggregators.mixture import wasserstein
+from secmix.aggregators.mixture_rules import wasserstein
 from secmix.aggregators.named import Rule
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
@@ -286,13 +286,13 @@ class GraphFedEM(BaseEstimator):  # type: ignore[misc]
     def _start(self, rows: Sequence[Array], rngs: Sequence[np.random.Generator]) -> Mixture:
         n, d = len(rows), rows[0].shape[2]
         if isinstance(self.init, Mixture):
-            given = self.init if self.init.weights.ndim > 1 else self.init.expand(n)
-            if given.means.shape != (n, self.n_components, d):
+            init = self.init if self.init.weights.ndim > 1 else self.init.expand(n)
+            if init.means.shape != (n, self.n_components, d):
                 raise SecmixError(
                     f"init has means of shape {self.init.means.shape}; needed are {(self.n_components, d)} or "
                     f"{(n, self.n_components, d)}, with the nodes first"
                 )
-            return given[:, np.newaxis][:, np.zeros(len(rngs), dtype=np.intp)]
+            return init[:, np.newaxis][:, np.zeros(len(rngs), dtype=np.intp)]
         for i, part in enumerate(rows):
             if part.shape[1] < self.n_components:
                 raise DataError(

@@ -221,7 +221,7 @@ class MetaClustering(BaseEstimator):  # type: ignore[misc]
         m = len(d)
         self.dissimilarity_ = d
         self.scale_ = spectral.default_scale(d) if self.scale is None else float(self.scale)
-        self.similarity_ = spectral.similarities(d, self.scale_)
+        self.similarity_ = np.exp(-d / self.scale_)
         order = spectral.canonical_order(d, fitted)
         similarity = self.similarity_[np.ix_(order, order)]
         values, vectors = spectral.eigenvectors(similarity)

@@ -55,11 +55,6 @@ def default_scale(d: Array) -> float:
     return float(np.median(positive)) if positive.size else 1.0
 
 
-def similarities(d: Array, scale: float) -> Array:
-    """Compute s_ij = exp(−d_ij / scale)."""
-    return np.asarray(np.exp(-d / scale))
-
-
 def canonical_order(d: Array, fitted: Array) -> Ints:
     """Order the learners by their dissimilarities and fitted errors, whatever order they come in."""
     sorted_rows = np.sort(d, axis=1)
@@ -113,7 +108,8 @@ def choose_k(similarity: Array, most: int, criterion: str, penalty: float, seed:
         # For K = 1 all rows are the same point, of whose spread there is no logarithm: those for K = 2 are taken.
         return by_gap([standardised_rows(vectors, max(k, 2)) for k in range(1, most + 1)], seed)
     points, share = coordinates(similarity, most)
-    within = spread_within(points, share, most, seed)
+    # The mean squared distance to the nearest of K centres.
+    within = np.array([_kmeans(points, k, seed, share).inertia_ for k in range(1, most + 1)])
     return 1 + int(np.argmin(within + penalty * np.arange(1, most + 1)))
 
 
@@ -135,20 +131,15 @@ def coordinates(similarity: Array, most: int) -> tuple[Array, Array]:
     return np.clip(values[leading], 0.0, 1.0) * vectors[:, leading] / np.sqrt(share)[:, None], share
 
 
-def spread_within(points: Array, share: Array, most: int, seed: int) -> Array:
-    """Compute the mean squared distance to the nearest of K centres, for K = 1 … most."""
-    return np.array([_kmeans(points, k, seed, share).inertia_ for k in range(1, most + 1)])
-
-
-def by_gap(rows: Sequence[Array], seed: int, draws: int = _DRAWS) -> int:
+def by_gap(rows: Sequence[Array], seed: int) -> int:
     """Choose K by the gap statistic (Tibshirani, Walther, Hastie 2001); ``rows[K - 1]`` (M, ·) are clustered in K.
 
     The least K with Gap(K) ≥ Gap(K + 1) − s_{K+1}, or the largest tried.
     """
     rng = np.random.default_rng(seed)
-    last, _ = gap(rows[0], 1, rng, draws)
+    last, _ = gap(rows[0], 1, rng, _DRAWS)
     for k, points in enumerate(rows[1:], start=1):
-        following, error = gap(points, k + 1, rng, draws)
+        following, error = gap(points, k + 1, rng, _DRAWS)
         if last >= following - error:
             return k
         last = following
@@ -201,10 +192,10 @@ def numbered(labels: Ints, d: Array, fitted: Array) -> Ints:
     return out
 
 
-def _kmeans(points: Array, k: int, seed: int, share: Array | None = None, inits: int = _INITS) -> Any:
+def _kmeans(points: Array, k: int, seed: int, share: Array | None = None) -> Any:
     from sklearn.cluster import KMeans  # slow to import, so loaded on use
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters; the caller says so
-        return KMeans(k, n_init=inits, random_state=seed).fit(points, sample_weight=share)
+        return KMeans(k, n_init=_INITS, random_state=seed).fit(points, sample_weight=share)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer, positive
-from secmix.aggregators import mixture as rules
+from secmix.aggregators import mixture_rules as rules
 from secmix.aggregators import rule_named
-from secmix.aggregators.mixture import RejectedMixtures, wasserstein
+from secmix.aggregators.mixture_rules import RejectedMixtures, wasserstein
 from secmix.errors import DataError, NotConverged, SecmixError, nearest
 from secmix.mixture import Mixture
 from secmix.network import Network
@@ -72,7 +72,7 @@ class DistributedMixture:
     components : int
         K.
     rule : str or callable
-        "ared", "coat", "component_wise", "cred", "dfmr", "gmr" or "trim" of :mod:`secmix.aggregators.mixture`, or
+        "ared", "coat", "component_wise", "cred", "dfmr", "gmr" or "trim" of :mod:`secmix.aggregators.mixture_rules`, or
         what is called like them: ``functools.partial(dfmr, p=0.05)``.
     start : Mixture or mapping, optional
         A public mixture at which every node starts, or its ``weights``, ``means`` and ``covariances``. Without it each

@@ -96,27 +96,27 @@ def fit_mixtures(
         positive(penalty, "penalty")
     for name, value in (("max_iterations", max_iterations), ("starts", starts)):
         integer(value, name)
-    given = start if isinstance(start, Mixture) else None
-    k = given.n_components if given is not None else integer(start, "start")
-    if given is None and rng is None:
+    init = start if isinstance(start, Mixture) else None
+    k = init.n_components if init is not None else integer(start, "start")
+    if init is None and rng is None:
         raise DataError("without a mixture to start from, the starts are drawn: give rng")
-    if given is not None and given.weights.shape not in ((k,), (len(parts), k)):
+    if init is not None and init.weights.shape not in ((k,), (len(parts), k)):
         raise DataError(
-            f"start is one mixture, or one for each of {len(parts)} machines; given weights {given.weights.shape}"
+            f"start is one mixture, or one for each of {len(parts)} machines; given weights {init.weights.shape}"
         )
     # One row of draws a machine, so that its start does not depend on which others are fitted with it.
-    draws = rng.random((len(parts), starts, k)) if given is None and rng is not None else np.empty((len(parts), 0, k))
+    draws = rng.random((len(parts), starts, k)) if init is None and rng is not None else np.empty((len(parts), 0, k))
     settings = k, penalty, tolerance, max_iterations
-    keys = [_FITS.key(part, _begins(given, draws, j), *settings) for j, part in enumerate(parts)]
+    keys = [_FITS.key(part, _begins(init, draws, j), *settings) for j, part in enumerate(parts)]
     fits = [_FITS.get(key) for key in keys]
     missing = [j for j, fit in enumerate(fits) if fit is None]
     for batch in _batches([len(parts[j]) for j in missing], k):
         members = [missing[at] for at in batch]
         columns = np.ascontiguousarray(np.stack([parts[j] for j in members]).swapaxes(-1, -2))
         problem = _problem(columns, members, penalty)
-        if given is not None:
-            single = given.weights.ndim == 1
-            first = given.expand(len(members)) if single else given[np.asarray(members)]
+        if init is not None:
+            single = init.weights.ndim == 1
+            first = init.expand(len(members)) if single else init[np.asarray(members)]
             best = _run(problem, first, tolerance, max_iterations)
         else:
             best = _best_of(problem, draws[members], tolerance, max_iterations)
@@ -126,11 +126,11 @@ def fit_mixtures(
     return _joined([fit for fit in fits if fit is not None])
 
 
-def _begins(given: Mixture | None, draws: Array, machine: int) -> Hashable:
+def _begins(init: Mixture | None, draws: Array, machine: int) -> Hashable:
     """Make a key of where a machine's fit begins."""
-    if given is None:
+    if init is None:
         return draws[machine].tobytes(), draws.shape[1]
-    own = given if given.weights.ndim == 1 else given[machine]
+    own = init if init.weights.ndim == 1 else init[machine]
     return tuple(np.asarray(getattr(own, name), dtype=np.float64).tobytes() for name in _FIELDS)
 
 

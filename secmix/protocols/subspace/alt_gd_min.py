@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints, finite_array, integer, positive
 from secmix.aggregators import RejectedMessages, geometric_median
-from secmix.aggregators.subspace import subspace_median
-from secmix.aggregators.vector.coordinatewise import mean
+from secmix.aggregators.subspace_rules import subspace_median
+from secmix.aggregators.vector_rules.coordinatewise import mean
 from secmix.errors import DataError, SecmixError
 from secmix.transcript import SERVER, Channel, Transcript
 
@@ -61,7 +61,7 @@ class ByzFedAltGDmin:
     >>> X = rng.standard_normal((30, 24, 10))
     >>> y = np.einsum("kmn,nk->km", X, theta)
     >>> run = ByzFedAltGDmin(1, iterations=40).run(X, y, nodes=3)
-    >>> from secmix.aggregators.subspace import subspace_distance
+    >>> from secmix.aggregators.subspace_rules import subspace_distance
     >>> subspace_distance(run.basis, theta[:, :1]) < 1e-6
     True
     """

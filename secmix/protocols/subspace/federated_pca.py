@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints, integer
 from secmix.aggregators import RejectedMessages, geometric_median
-from secmix.aggregators.subspace import orthonormal, subspace_median, subspace_median_bound
-from secmix.aggregators.vector.coordinatewise import mean
+from secmix.aggregators.subspace_rules import orthonormal, subspace_median, subspace_median_bound
+from secmix.aggregators.vector_rules.coordinatewise import mean
 from secmix.errors import DataError, SecmixError
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts
@@ -49,8 +49,8 @@ class FederatedPCA:
     rule : {"subspace_median", "subspace_median_of_means", "power_method", "resilient_power_method"}
         One round of bases and their Subspace Median; or ``iterations`` rounds of products Φ_ℓ U, combined by their
         mean or their geometric median. The Subspace Median of Means (algorithm 3) has a power method in each of
-        ``groups`` groups of neighbours, as :func:`secmix.aggregators.subspace.subspace_median_of_means` cuts them, and
-        takes the Subspace Median of their bases: more samples to a basis, but one Byzantine node spoils its group.
+        ``groups`` groups of neighbours, as :func:`~secmix.aggregators.subspace_rules.subspace_median_of_means` cuts,
+        and takes the Subspace Median of their bases: more samples to a basis, but one Byzantine node spoils its group.
     iterations : int
         Of the power methods.
     groups : int, optional
@@ -150,7 +150,7 @@ class FederatedPCA:
         """Bound how far ``colluders`` can take the Subspace Median from ``reference``: √(2(1 − τ)/(1 − 2τ)) δ.
 
         δ is the largest SD_F of a node's basis, as sent in an honest run, from the reference (runs, nodes, n r);
-        τ = colluders/L. Proven in ``secmix.aggregators.subspace.median``, with lemma 2.1 of Minsker 2015. With the
+        τ = colluders/L. Proven in ``aggregators/subspace_rules/median.py``, with lemma 2.1 of Minsker 2015. With the
         median of means, the bases are those of the groups, which follow from their last products, and each colluder may
         spoil another group. None for the power methods, which have no such bound here; from half of the bases on; and
         where it is no less than :attr:`broken`, as where honest nodes differ much: then it does not exclude the worst.

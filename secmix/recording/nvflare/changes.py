@@ -35,7 +35,7 @@ def change(before: Contents, after: Contents) -> dict[str, Any]:
     """
     old, new = ({part.path: part for part in each.arrays} for each in (before, after))
     counts = [_moved(part, new[path]) for path, part in old.items() if path in new and not new[path].opaque]
-    moved, same = (sum(pair[k] for pair in counts) for k in (0, 1))
+    moved, unchanged = (sum(pair[k] for pair in counts) for k in (0, 1))
     read = [part.numbers for part in after.arrays if not part.opaque and part.numbers.dtype.kind == "f"]
     singles_differ = before.singles != after.singles
     return {
@@ -44,7 +44,7 @@ def change(before: Contents, after: Contents) -> dict[str, Any]:
         "single": len(_single_variables(before)),
         "nonzero": [_nonzero(before), _nonzero(after)],
         "moved": moved,
-        "same": same,
+        "same": unchanged,
         "largest": max((float(np.abs(each).max(initial=0.0)) for each in read), default=0.0),
         "removed": sorted(_names(before) - _names(after))[:_MOST_NAMES],
         "left": sorted(_names(after))[:_MOST_NAMES],

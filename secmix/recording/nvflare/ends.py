@@ -44,7 +44,7 @@ class JobMessage:
     opaque: frozenset[str]  # paths of arrays that are bytes nobody here can read
     code: str  # NVFlare's return code
     history: tuple[str, ...]  # filters that the message says were applied
-    seen_at: str  # "both ends", or the participant whose recording has it
+    recorded_at: str  # "both ends", or the participant whose recording has it
     time: float
     encrypted: bool
 
@@ -255,7 +255,7 @@ def _fits(sent: _Half, arrived: _Half) -> bool:
 
 
 def _distance(sent: _Half, arrived: _Half) -> tuple[bool, bool, bool, float]:
-    """Order what could have arrived: the same task, the same round, what has not arrived yet, what left just before."""
+    """Order candidate arrivals: same task first, then same round, not yet matched, nearest in time."""
     unlike = sent.line["tag"] != arrived.line["tag"]
     return not _same_task(sent, arrived), unlike, bool(sent.line.get("met")), abs(_time(sent) - _time(arrived))
 
@@ -265,7 +265,7 @@ def _same_task(sent: _Half, arrived: _Half) -> bool:
     return task is not None and task == arrived.line["task_id"]
 
 
-def _message(half: _Half, sender: str, receiver: str, seen_at: str) -> JobMessage:
+def _message(half: _Half, sender: str, receiver: str, recorded_at: str) -> JobMessage:
     named = [(names, numbers) for _, names, numbers in half.message.parts if names]
     singles = {name: float(value) for names, numbers in named for name, value in zip(names, numbers, strict=True)}
     line = half.line
@@ -281,7 +281,7 @@ def _message(half: _Half, sender: str, receiver: str, seen_at: str) -> JobMessag
         frozenset(map(str, line["opaque"])),
         str(line["code"]),
         tuple(map(str, line["history"])),
-        seen_at,
+        recorded_at,
         _time(half),
         half.message.encrypted,
     )

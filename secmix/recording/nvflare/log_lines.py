@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from secmix._base import files
+from secmix._base import safe_files
 from secmix.errors import DataError
 
 FILE = "nvflare.jsonl"
@@ -29,7 +29,7 @@ def read_lines(place: Path) -> dict[str, list[Line]]:
     Raises DataError if it cannot be read, or a line is not of this format.
     """
     try:
-        content = files.read_regular(place / FILE, follow=False, most=_MOST)
+        content = safe_files.read_regular(place / FILE, follow=False, most=_MOST)
     except OSError as error:
         raise DataError(f"cannot read {place / FILE}: {error.strerror or type(error).__name__}") from None
     lines_of: dict[str, list[Line]] = {what: [] for what in _FORMS}

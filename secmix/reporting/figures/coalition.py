@@ -10,7 +10,7 @@ import numpy as np
 from secmix._base.naming import called, label
 from secmix.auditing.cell_parts import Coalitions, NodeCoalition
 from secmix.auditing.report import Cell
-from secmix.reporting.figures.network import CROWD, away, canvas, draw_name, draw_number, draw_ring, spots
+from secmix.reporting.figures.network_figure import CROWD, away, canvas, draw_name, draw_number, draw_ring, spots
 from secmix.reporting.figures.svg import COLOUR, SERIES, STYLE, inline
 
 LETTERS = "abcdef"

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.naming import called, named, nodes_listed
+from secmix._base.naming import called, label, named, nodes_listed, within
 from secmix.auditing.cell_parts import LeakageCurve, Picture, SigmaPoint
 from secmix.reporting.figures.svg import COLOUR, MARKERS, SERIES, STYLE, inline
 from secmix.reporting.words import number, share, size, superscript
 
-_LABEL = 20  # characters beside a curve
+_LABEL = 22  # characters beside a curve
 _QUARTERS = ([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
 
 
@@ -45,11 +45,11 @@ def leakage_figure(curves: Sequence[LeakageCurve], limit: float | None, name: st
 def _draw_curves(axes: Any, curves: Sequence[LeakageCurve], limit: float | None, names: Sequence[str]) -> None:
     ends: dict[float, list[int]] = {}
     for rank, curve in enumerate(curves):
-        stands_out = rank < len(SERIES)
-        colour = SERIES[rank] if stands_out else COLOUR["muted"]
-        look: dict[str, Any] = {"color": colour, "linewidth": 1.7 if stands_out else 0.6, "clip_on": False}
+        highlighted = rank < len(SERIES)
+        colour = SERIES[rank] if highlighted else COLOUR["muted"]
+        look: dict[str, Any] = {"color": colour, "linewidth": 1.7 if highlighted else 0.6, "clip_on": False}
         marks: dict[str, Any] = {}
-        if stands_out:
+        if highlighted:
             marks = {
                 "marker": MARKERS[rank],
                 "markersize": 3.8,
@@ -57,16 +57,18 @@ def _draw_curves(axes: Any, curves: Sequence[LeakageCurve], limit: float | None,
             }
         axes.plot(curve.iterations, curve.cumulative, zorder=3, **look, **marks)
         axes.plot(curve.iterations, curve.single, linestyle=(0, (4, 2)), alpha=0.8, zorder=2, **look)
-        if stands_out and curve.cumulative:
+        if highlighted and curve.cumulative:
             ends.setdefault(round(curve.cumulative[-1], 2), []).append(rank)
     labels = []
     for height, ranks in ends.items():
-        text = named(nodes_listed(curves[rank].node for rank in ranks), names)
-        labels.append((height, shorten(text, _LABEL, placeholder="…"), SERIES[ranks[0]]))
+        nodes = sorted(curves[rank].node for rank in ranks)
+        kind = "" if names else "node " if len(nodes) == 1 else "nodes "
+        text = kind + within([label(node, names) for node in nodes], _LABEL - len(kind))
+        labels.append((height, text, SERIES[ranks[0]]))
     if limit is not None:
         axes.axhline(limit, color=COLOUR["bad"], linewidth=1.2, linestyle=":", zorder=4)
         labels.append((limit, f"limit {limit:g}", COLOUR["bad"]))
-    for height, (_, text, colour) in zip(_apart([label[0] for label in labels]), labels, strict=True):
+    for height, (_, text, colour) in zip(_apart([height for height, *_ in labels]), labels, strict=True):
         axes.annotate(
             text,
             (1.0, height),

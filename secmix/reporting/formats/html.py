@@ -126,8 +126,8 @@ def _sections(report: Report) -> list[Section]:
 
     from secmix.reporting.figures.coalition import coalition_figure
     from secmix.reporting.figures.curves import leakage_figure, picture_figure, sigma_figure
-    from secmix.reporting.figures.network import lines, network_figure, spots
-    from secmix.reporting.figures.robustness import robustness_figure
+    from secmix.reporting.figures.network_figure import lines, network_figure, spots
+    from secmix.reporting.figures.robustness_figure import robustness_figure
 
     limit = report.limits.get("max_normalised_leakage")
     by_cell: dict[tuple[str, str], list[Finding]] = {}

@@ -109,7 +109,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         f'<a id="cell-{k}"></a>\n\n## {k}. {escape(cell.protocol)} against {escape(cell.adversary)}',
         f"**{cell.verdict.upper()}.** {escape(cell.sentence)}",
         f"{words.readable(cell)} Corrupt nodes: {escape(', '.join(map(cell.label, cell.corrupt))) or 'none'}."
-        + ("" if cell.is_collaboration else f" Output error: {words.number(cell.output_error)}."),
+        + ("" if cell.is_collaboration or not measured else f" Output error: {words.number(cell.output_error)}."),
         _table(
             ("Node", "Standing", "Worst leakage", "Why", "Verdict"),
             (
@@ -144,7 +144,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         )
         parts += ["### Privacy and accuracy against the mask size"]
         parts += [_table(("σ", "Normalised leakage", "Relative error"), points)]
-    parts += ["### What to change", _bullets(cell.advice, "Nothing that this audit can name.")]
+    parts += ["### What to change", _bullets(cell.advice, words.no_advice(cell))]
     if vain := [f"{trial.advice} {trial.found}" for trial in cell.trials if not trial.recommended]:
         parts += ["### Tried, and of no use", _bullets(vain, "")]
     if cell.proof:
@@ -167,7 +167,7 @@ def _claim(cell: Cell, claim: PrivacyClaim) -> list[str]:
         (
             escape(cell.label(node.node)),
             "none" if node.proved is None else f"{node.proved:.4g}",
-            escape(words.seen(node)),
+            escape(words.least_epsilon(node)),
             f"**{node.verdict}**" if node.verdict in FAULTS else node.verdict,
         )
         for node in claim.nodes

@@ -97,7 +97,7 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
         where = f"{cell.protocol}/{cell.adversary}/{cell.called(node.node)}"
         results.append(
             _result(
-                _rule(worst),
+                "policy" if worst is None else worst.evidence,
                 node.verdict,
                 message,
                 location,
@@ -143,10 +143,6 @@ def _of_claim(cell: Cell, claim: PrivacyClaim, location: dict[str, Any]) -> dict
     }
     where = f"{cell.protocol}/{cell.adversary}/claim"
     return _result("claim", claim.verdict, message, location, where, properties, claim)
-
-
-def _rule(finding: Finding | None) -> str:
-    return "policy" if finding is None else finding.evidence
 
 
 def _of(finding: Finding | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Release page of one recorded run: who read what each client sent, rows that follow from it, filters that acted.
+"""Release page of one recorded run: readers of each client's messages, rows they determine, filters that acted.
 
 One run clears nobody: every adversary on the page is *violated* or *inconclusive*. The public, who gets the
 last arrays, is *not tried* where the recording has none.
@@ -216,7 +216,7 @@ def _questions(outputs: Sequence[Output]) -> list[Question]:
 
 
 def _memory(outputs: Sequence[Output]) -> Question:
-    """Name who knows rows of which client, the public included."""
+    """Name the readers, the public included, who know rows of a client."""
     known = [
         f"{output.name}: known to {reader.who}: {'; '.join(reader.found)}"
         for output in outputs

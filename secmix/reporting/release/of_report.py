@@ -1,4 +1,4 @@
-"""Release page of a report: who could see what leaves, what was tried, what is proved, and which controls acted."""
+"""Release page of a report: readers, attacks tried, proofs, and controls that acted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from secmix.auditing import decide
-from secmix.auditing.cell_parts import FAULTS
+from secmix.auditing.cell_parts import BOUND_ASSUMES, FAULTS
 from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.released.membership import NAME as MEMBERSHIP
 from secmix.auditing.report import Cell, Finding, Report
 from secmix.errors import SecmixError
-from secmix.estimators.membership import RATE
+from secmix.estimators.row_membership import RATE
 from secmix.reporting import words
 from secmix.reporting.linked import plain
 from secmix.reporting.release.page import Output, Reader, ReleaseControl, ReleasePage, untried_public
@@ -113,10 +113,16 @@ def _reader(report: Report, cell: Cell) -> Reader:
         found=[cell.sentence, *_violations(cell), *_members(report, cell)],
         tried=list(_tried(cell, words.findings_of(report, cell))),
         holds=holds,
-        assumptions=(cell.assumptions or [_ALWAYS]) if holds else [],
+        assumptions=_assumptions(cell) if holds else [],
         undecided=list(_undecided(cell)),
         accepted=list(_accepted(cell)),
     )
+
+
+def _assumptions(cell: Cell) -> list[str]:
+    """Return the assumptions of the cell's proofs, with the common one if none else is printed."""
+    of_all = [] if set(cell.assumptions) - {BOUND_ASSUMES} else [_ALWAYS]
+    return [*cell.assumptions, *of_all]
 
 
 def _parts(cell: Cell) -> list[tuple[str, Any]]:
@@ -149,12 +155,9 @@ def _by_reason(cell: Cell, verdict: str) -> list[str]:
 
 def _violations(cell: Cell) -> list[str]:
     """Name the violations, with their reasons, that the cell's sentence leaves out."""
-    parts = [f"{name}: {p.why}" for name, p in _parts(cell) if p.verdict == "violated" and not _stated(cell, p.why)]
+    stated, violated = cell.sentence.casefold(), [(name, p.why) for name, p in _parts(cell) if p.verdict == "violated"]
+    parts = [f"{name}: {why}" for name, why in violated if why.rstrip(".").casefold() not in stated]
     return [*_by_reason(cell, "violated"), *parts]
-
-
-def _stated(cell: Cell, why: str) -> bool:
-    return why.rstrip(".").casefold() in cell.sentence.casefold()
 
 
 def _proved(cell: Cell) -> Iterable[str]:
@@ -181,7 +184,7 @@ def _undecided(cell: Cell) -> Iterable[str]:
 
 
 def _members(report: Report, cell: Cell) -> Iterable[str]:
-    """Say how often a row is told to be among the data, at most over nodes, with the interval and the command."""
+    """Report the highest rate, over nodes, at which membership of a row is detected, with interval and command."""
     tests = [finding for finding in words.findings_of(report, cell) if finding.evidence == MEMBERSHIP]
     for worst in sorted(tests, key=lambda finding: -(finding.low or 0.0))[:1]:
         rate = f"true-positive rate {worst.value or 0.0:.1%} at a false-positive rate of {RATE:.0%}"

@@ -45,7 +45,7 @@ PUBLIC: Final = "The public, who gets the result and nothing else"
 
 
 def untried_public(read: str, undecided: Sequence[str], learnt: Sequence[str] = ()) -> Reader:
-    """Return the public where nothing was tried on what it gets: what it ``read`` and what is ``undecided``."""
+    """Return the public as a reader for whom no attack was tried: what it ``read``, and what is ``undecided``."""
     return Reader(
         who=PUBLIC,
         verdict="not tried",
@@ -118,8 +118,3 @@ def json_schema() -> dict[str, Any]:
 def published() -> str:
     """Read the schema that ships with this version, ``release.schema.json``."""
     return files("secmix.reporting.release").joinpath(SCHEMA).read_text("utf-8")
-
-
-def as_text() -> str:
-    """Render the text that ``release.schema.json`` must have."""
-    return json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from secmix.auditing.cell_parts import FAULTS, PrivacyClaim
 from secmix.auditing.released.membership import NAME as MEMBERSHIP
 from secmix.auditing.report import Acceptance, Report
-from secmix.estimators.membership import RATE
+from secmix.estimators.row_membership import RATE
 from secmix.reporting import words
 from secmix.reporting.release.page import NOT_ANSWERED, Output, Question, Status
 

@@ -32,7 +32,7 @@ class _Revealed:
     match: Match
     calls: list[int]
     runs: list[Run]  # runs of the second instance, in which nothing was fitted
-    made: int  # number of calls that were made
+    call_count: int  # of the second instance
     is_input: bool  # whether it is the input itself, without an unknown offset
 
     @property
@@ -114,10 +114,10 @@ def _of_combination(reading: DirectReading, use: LongUse, known: Combination) ->
     ]
     kinds = list(dict.fromkeys(place[0].kind for place in known.locations))[:_LISTED]
     lines = "; ".join(str(use.lines[kind]) for kind in kinds[:1] if kind in use.lines)
+    left = f" + {len(entries) - _LISTED} more" if len(entries) > _LISTED else ""
     text = (
         f"masks cancel in a combination of messages ({', '.join(map(repr, kinds))}; {lines}): "
-        f"{' + '.join(entries[:_LISTED])}{' + …' * (len(entries) > _LISTED)} of its input remains; draw a separate "
-        "mask for each entry"
+        f"{' + '.join(entries[:_LISTED])}{left} of its input remains; draw a separate mask for each entry"
     )
     return _in_all_runs(reading, known.node, known.runs, text, "single", complete=False)
 
@@ -176,15 +176,16 @@ def _when(pattern: Pattern, shown: _Revealed) -> str:
         return f"if {shown.runs[0].special}"
     if pattern.is_batches:
         sizes = sorted({run.size for run in shown.runs})
-        return f"in batches of {_listed(sizes)} runs" if count < shown.made else "in batches"
-    if count >= _MOST * (min(shown.made, FIRST if shown.match.lag else shown.made) - shown.match.lag):
+        return f"in batches of {_listed(sizes)} runs" if count < shown.call_count else "in batches"
+    if count >= _MOST * (min(shown.call_count, FIRST if shown.match.lag else shown.call_count) - shown.match.lag):
         return "in every call"
     gaps = set(np.diff(calls).tolist())
     if count > 2 and len(gaps) == 1:
         return f"in every {gaps.pop()}th call"
     why = "a public coin or the number of the call decides" if pattern.hands_masks else "the number of the call decides"
-    return f"in {count} of {shown.made} calls (numbers {_listed(calls)}: {why})"
+    return f"in {count} of {shown.call_count} calls (numbers {_listed(calls)}: {why})"
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers[:_LISTED])) + ", …" * (len(numbers) > _LISTED)
+    left = len(numbers) - _LISTED
+    return ", ".join(map(str, numbers[:_LISTED])) + (f" and {left} more" if left > 0 else "")

@@ -19,13 +19,13 @@ from secmix._base.checks import Array, Ints
 from secmix.auditing.counterexamples.affine import read_as
 from secmix.auditing.counterexamples.calls.patterns import Run
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.estimators.decoders import RECOVERED
+from secmix.estimators.learned_decoders import RECOVERED
 
 _LEAST = 5  # varying entries, of which two are fitted
 _COUNTS = 0.01  # share of an input's spread: entries closer to the mean of its entries do not count
 _FINE, _DIGITS = 1000, 4  # least spread of a number, and largest error, both in units of its last digit
 _NEAR = 1e-5  # largest relative difference of two factors of one message
-_SAME = 0.8  # share of the calls with a match in either instance that must have it in both
+_SHARED = 0.8  # share of the calls with a match in either instance that must have it in both
 FIRST = 240  # runs for differences, sums and residues: masks that are reused are so in most runs
 _MODULI = 3
 _ROWS = 40  # messages examined
@@ -199,7 +199,7 @@ def confirmed_calls(first: Fits, second: Fits, instances: Sequence[Sequence[Run]
     factor = float(np.median([a for a, _ in first.values()]))
     calls = [_calls(fits, factor, runs) for fits, runs in zip((first, second), instances, strict=True)]
     in_both = set(calls[0]) & set(calls[1])
-    if len(in_both) < _SAME * len({*calls[0], *calls[1]}):
+    if len(in_both) < _SHARED * len({*calls[0], *calls[1]}):
         if not _are_equally_spaced(*calls):
             return [], False
         in_both = set(calls[1])

@@ -1,1 +1,1 @@
-"""What ciphertexts tell without the key: trials of the cipher, and what is opened."""
+"""Reading ciphertexts without the key: trials of the cipher, and what they open."""

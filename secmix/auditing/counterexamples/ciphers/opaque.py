@@ -62,15 +62,15 @@ def tried(cipher: Cipher, words: Words) -> CipherTrial:
     if keys := _weak_keys(cipher, trial, passed):
         decrypted = [cipher.decrypt(ciphertext) for ciphertext in sealed]
         trial.opened = _known(f"the secret key, which are {keys}", decrypted, words)
-    if same := _deterministic(cipher, words, passed):
+    if deterministic_parts := _deterministic(cipher, words, passed):
         trial.faults.append(
             "encrypting the same word twice gives the same bytes: anybody with the public key can try words"
         )
-        if len(same) == len(passed[0]):
+        if len(deterministic_parts) == len(passed[0]):
             trial.opened = trial.opened or _counted_up(cipher, words, passed)
     for modulus in cipher.public:
         if opened := _same_randomness(cipher, modulus, words, passed):
-            trial.faults += [] if same else ["words are encrypted with the same randomness as others"]
+            trial.faults += [] if deterministic_parts else ["words are encrypted with the same randomness as others"]
             trial.opened = trial.opened or opened
     return trial
 
@@ -173,12 +173,12 @@ def _among(modulus: int, numbers: Sequence[int] | dict[int, None]) -> tuple[int,
 def _deterministic(cipher: Cipher, words: Words, passed: Sequence[Parts]) -> list[int]:
     """Find the parts that are the same whenever a word is encrypted, and differ from word to word."""
     again = [parts_of(cipher.encrypt(word)) for word in words.ravel()[:2].tolist()]
-    same = [
+    repeated_parts = [
         k
         for k in range(len(passed[0]))
         if all(after[k : k + 1] == before[k : k + 1] for after, before in zip(again, passed, strict=False))
     ]
-    return [k for k in same if len({parts[k] for parts in passed}) > 1]
+    return [k for k in repeated_parts if len({parts[k] for parts in passed}) > 1]
 
 
 def _counted_up(cipher: Cipher, words: Words, passed: Sequence[Parts]) -> Opened | None:

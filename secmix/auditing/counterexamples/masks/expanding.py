@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.state import INF, Trace
-from secmix.kernel.streams import END_OF_KEY, OF_SEQUENCE, Piece, SecretBytes, Stream, bare
+from secmix.kernel.randomness.streams import END_OF_KEY, OF_SEQUENCE, Piece, SecretBytes, Stream, bare
+from secmix.kernel.values.state import INF, Trace
 
 Seed = int | tuple[Piece, ...]
 """Source of a seed: a draw, or bytes of a stream that nobody read as numbers, the least significant first."""
@@ -49,7 +49,7 @@ def assigned(seed: Seed, value: int) -> Values:
 
 
 def value_of(seed: Seed, trace: Trace, known: Mapping[Any, Any]) -> int:
-    """Compute the value of a seed; KeyError where that does not follow from what is known."""
+    """Compute the value of a seed; raise KeyError if known numbers do not determine it."""
     if isinstance(seed, int):
         return int(known[seed])
     return sum(_value(piece, trace, known) << 8 * k for k, piece in enumerate(seed))
@@ -171,7 +171,7 @@ def _bits(stream: Stream, trace: Trace, known: Mapping[Any, Any], kind: Any) -> 
 
 
 def _words(stream: Stream, trace: Trace, known: Mapping[Any, Any]) -> list[int]:
-    """Return a seed as words of 32 bits, of which its bytes are; a rest of a draw is a number of its own."""
+    """Return a seed as numbers: its bytes in words of 32 bits, and each rest of a draw by itself."""
     words: list[int] = []
     octets: list[int] = []
     for piece in (*stream.key[1:], None):

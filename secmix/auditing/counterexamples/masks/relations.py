@@ -18,10 +18,10 @@ from secmix.adversaries import Adversary
 from secmix.auditing.counterexamples.masks.expanding import expanded, reproducible_streams, unknown
 from secmix.kernel import Open
 from secmix.kernel.clearance import readable
-from secmix.kernel.numbers import Number
-from secmix.kernel.state import INF, Trace, following
-from secmix.kernel.streams import Stream
-from secmix.kernel.trace import RESULT, Fit
+from secmix.kernel.randomness.streams import Stream
+from secmix.kernel.tracing.trace import RESULT, Fit
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.state import INF, Trace, following
 from secmix.network import Network
 
 _MOST_ROWS = 40_000  # most numbers that are read

@@ -17,7 +17,7 @@ from secmix._base.checks import Array
 from secmix.auditing.counterexamples.affine import AffineReading, decode_directly
 from secmix.auditing.counterexamples.finding import in_all_runs
 from secmix.auditing.counterexamples.masks.given import given_secrets, is_made_of
-from secmix.auditing.counterexamples.masks.public import PublicSeeds
+from secmix.auditing.counterexamples.masks.public_seeds import PublicSeeds
 from secmix.auditing.counterexamples.masks.relations import (
     Known,
     Relation,
@@ -28,13 +28,13 @@ from secmix.auditing.counterexamples.masks.relations import (
     rows_read,
     rows_sent,
 )
-from secmix.auditing.counterexamples.masks.replay import Replayed, inputs_of, replayed, sizes
+from secmix.auditing.counterexamples.masks.replayed_fits import Replayed, inputs_of, replayed, sizes
 from secmix.auditing.counterexamples.masks.tried import Guess, Tables, guesses, tried
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import traced
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.kernel.trace import Fit
+from secmix.kernel.tracing.trace import Fit
 from secmix.network import Network
 
 _RUNS, _LEAST = 80, 40  # half of them judge; with fewer, intervals are wider than a policy allows
@@ -111,13 +111,13 @@ class MaskRemoval:
         for relation in relations(self.fit.trace, self.rows, self.known, node):
             if relation.shared:
                 yield Claim(relation, self._used_twice(relation))
-            elif any(v in self.known.values for v in relation.rows[0].terms) and not self._is_of_given(relation):
+            elif any(v in self.known.values for v in relation.rows[0].terms) and not self._has_object_secret(relation):
                 yield Claim(relation, self._known_masks(relation))
 
-    def _is_of_given(self, relation: Relation) -> bool:
+    def _has_object_secret(self, relation: Relation) -> bool:
         """Say whether a mask follows from a key that the adversary reads nowhere."""
         opened = (self.known.opened[v] for v in relation.rows[0].terms if v in self.known.opened)
-        return any(is_made_of(_public_octets(stream), self.public.given) for stream in opened)
+        return any(is_made_of(_public_octets(stream), self.public.object_secrets) for stream in opened)
 
     def _by_public_seeds(self, node: int) -> Iterator[Claim]:
         single = [each for each in relations(self.fit.trace, self.rows, self.known, node) if not each.shared]
@@ -228,7 +228,8 @@ class MaskRemoval:
 
 
 def _pieces(stream: Any) -> set[int]:
-    return {piece[1] if piece[0] == "draw" else piece[1][1] for piece in stream.pieces if _is_of_draw(piece)}
+    of_draws = (piece for piece in stream.pieces if piece[0] == "draw" or isinstance(piece[1], tuple))
+    return {piece[1] if piece[0] == "draw" else piece[1][1] for piece in of_draws}
 
 
 def _public_octets(stream: Any) -> bytes:
@@ -237,10 +238,6 @@ def _public_octets(stream: Any) -> bytes:
     return b"".join(
         each if isinstance(each, bytes) else bytes([each]) if 0 <= each < 256 else b"" for each in constants
     )
-
-
-def _is_of_draw(piece: Any) -> bool:
-    return piece[0] == "draw" or isinstance(piece[1], tuple)
 
 
 def _columns(fit: Fit) -> dict[int, tuple[int, int]]:

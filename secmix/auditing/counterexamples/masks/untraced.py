@@ -19,13 +19,13 @@ from secmix._base.random import stream
 from secmix.auditing.counterexamples.affine import WORDS, AffineReading, DirectDecoding, centred, decode_directly
 from secmix.auditing.counterexamples.direct_reading import DirectReading
 from secmix.auditing.counterexamples.finding import in_all_runs
-from secmix.auditing.counterexamples.masks.replay import recorded_seeds
+from secmix.auditing.counterexamples.masks.replayed_fits import recorded_seeds
 from secmix.auditing.counterexamples.masks.tried import LOOKED_AT, MISTAKEN, SAMPLE, duration, mistaken, tried_by_sample
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
 from secmix.auditing.soundness.runner import record_call
-from secmix.kernel.state import Place as Line
+from secmix.kernel.values.state import Place as Line
 from secmix.transcript import Channel
 
 _STREAM = ("soundness", "untraced seeds")
@@ -175,7 +175,7 @@ class UntracedSeeds:
         sent = [place for place, rows in call.rows.items() if place[0].sender == node and rows.dtype.kind in "iuf"]
         changed: dict[Place, list[ShortSeed]] = {place: [] for place in sent if place[0].line != "held"}
         for seed in unknown:
-            other = self._call(0, self._secrets(0), instead={seed.values[0]: _other(seed.values[0])})
+            other = self._call(0, self._secrets(0), instead={seed.values[0]: seed.values[0] ^ 1})  # no more bits
             for place, seeds in changed.items():
                 if place not in other.rows or not np.array_equal(other.rows[place], call.rows[place]):
                     seeds.append(seed)
@@ -237,12 +237,12 @@ def short_seeds(calls: Sequence[Seeds]) -> list[ShortSeed]:
 def _replacing(instead: Mapping[int, int]) -> Callable[[str, Any], Any]:
     """Make a function that replaces numbers in what a generator is made of."""
 
-    def replace(given: Any) -> Any:
-        if isinstance(given, (list, tuple)):
-            return [replace(each) for each in given]
-        if isinstance(given, np.ndarray):
-            return [replace(each) for each in given.tolist()]
-        return instead.get(int(given), given) if isinstance(given, (int, np.integer)) else given
+    def replace(seed: Any) -> Any:
+        if isinstance(seed, (list, tuple)):
+            return [replace(each) for each in seed]
+        if isinstance(seed, np.ndarray):
+            return [replace(each) for each in seed.tolist()]
+        return instead.get(int(seed), seed) if isinstance(seed, (int, np.integer)) else seed
 
     return lambda name, args: tuple(map(replace, args))
 
@@ -254,11 +254,6 @@ def _less(rows: Any, others: Any, modulus: int) -> NDArray[Any]:
     if modulus == WORDS:
         return np.asarray(rows.astype(np.uint64) - others.astype(np.uint64))
     return np.asarray((rows.astype(np.int64) % modulus - others.astype(np.int64) % modulus) % modulus)
-
-
-def _other(value: int) -> int:
-    """Return another seed of no more bits."""
-    return value ^ 1
 
 
 def _in_words(seed: ShortSeed, place: Place) -> str:

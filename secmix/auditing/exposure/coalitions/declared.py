@@ -16,7 +16,7 @@ from secmix.auditing.exposure.coalitions.graph import component
 from secmix.auditing.exposure.coalitions.knowledge import knowledge
 from secmix.auditing.exposure.coalitions.known_messages import Recorded, record_messages
 from secmix.errors import SecmixError
-from secmix.estimators.exact.masks import unmet_mask_premises
+from secmix.estimators.exact.presumed import unmet_mask_premises
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits

@@ -90,12 +90,9 @@ def cheapest_boundaries(
 
 @cache
 def _compiled() -> Any:
-    import numba
+    from secmix.estimators.neighbours.compiled import compiled  # numba, loaded on use
 
-    try:
-        return numba.njit(nogil=True, cache=True)(_branch)
-    except RuntimeError:  # no writable place for the cache
-        return numba.njit(nogil=True)(_branch)
+    return compiled(_branch)
 
 
 def _branch(

@@ -1,7 +1,7 @@
 """Sums of inputs that a choice of colluders and lines knows: those that follow from all their messages together.
 
-The criterion is that of the leaked subspace (``estimators/exact/structure.py``): combinations where all masks cancel.
-Here one pivoted QR eliminates the masks, on factors instead of messages. If a pivot is too near the threshold, singular
+The criterion is that of ``estimators/exact/leaked_subspace.py``: combinations where all masks cancel. Here
+one pivoted QR eliminates the masks, on factors instead of messages. If a pivot is too near the threshold, singular
 values decide, as they do there.
 """
 
@@ -16,8 +16,8 @@ from scipy.linalg import lapack
 from secmix._base.checks import Array
 from secmix.auditing.exposure.coalitions.known_messages import HeldMessages, Recorded
 from secmix.auditing.exposure.coalitions.result import Agent
+from secmix.estimators.exact.leaked_subspace import INPUT_TOL, KNOWN, MASK_TOL, mask_range
 from secmix.estimators.exact.linear import LinearView
-from secmix.estimators.exact.structure import INPUT_TOL, KNOWN, MASK_TOL, mask_range
 from secmix.transcript import SERVER
 
 _BAND = 30.0  # within this factor of the threshold, singular values decide instead of the pivot

@@ -18,7 +18,7 @@ from secmix._base.checks import Array, Ints
 from secmix.auditing.exposure.coalitions.result import Agent
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed, misfit, residue
-from secmix.estimators.exact.provenance import unexplained
+from secmix.estimators.exact.presumed import unexplained
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits

@@ -18,7 +18,7 @@ from secmix.auditing.exposure.coalitions.programme import cheapest_choice
 from secmix.auditing.exposure.coalitions.query import CoalitionQuery
 from secmix.auditing.exposure.coalitions.result import Agent, Exposure, Least, NodeExposure, ProofOfLeast
 from secmix.auditing.exposure.coalitions.row_equations import Undecided, input_group, rows_group
-from secmix.estimators.exact.masks import unmet_mask_premises
+from secmix.estimators.exact.presumed import unmet_mask_premises
 from secmix.network import Network
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import SERVER

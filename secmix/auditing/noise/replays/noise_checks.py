@@ -9,7 +9,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.auditing.noise.replays.played_calls import PlayedCall, title
 from secmix.auditing.soundness.runner import same_bits
-from secmix.privacy.ledger import Release, seed_of
+from secmix.privacy.noted_releases import Release, seed_of
 
 _BY_CHANCE = 1e-3
 _LONG = 2**96  # of 128 bits from the system as many lie below once in 4 billion seeds

@@ -13,7 +13,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.random import stream
-from secmix.auditing.noise.replays.neighbours import Neighbour, neighbour_of
+from secmix.auditing.noise.replays.neighbouring_data import Neighbour, neighbour_of
 from secmix.auditing.noise.replays.noise_checks import known_noise, other_noise, repeated_noise
 from secmix.auditing.noise.replays.played_calls import (
     PURPOSE,
@@ -26,7 +26,7 @@ from secmix.auditing.noise.replays.played_calls import (
 from secmix.auditing.noise.replays.reach import Reach, reach_of
 from secmix.auditing.setup import CollaborationSetup, deep_copy
 from secmix.auditing.soundness.runner import same_bits
-from secmix.privacy.ledger import Release
+from secmix.privacy.noted_releases import Release
 from secmix.scenario import PrivacyTerms
 from secmix.scenario.claim_spec import Relation, Unit
 
@@ -93,7 +93,7 @@ class Session:
         return neighbour_of(recorded.parts[node], draw, key, self.terms)
 
     def reached_in(self, recorded: PlayedCall) -> dict[int, set[int]]:
-        """Return which releases change where all rows of a node are exchanged, or one is more where it may be."""
+        """Return the releases that change if all rows of a node are exchanged, or one is added where allowed."""
         other, reached = self.sample(-1 - recorded.key), {}
         for node in range(self.setup.network.n):
             reached[node] = set[int]()

@@ -14,13 +14,13 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.runner import ALLOWED, Call, frame_of, record_call, same_bits
 from secmix.network import Network
-from secmix.privacy.ledger import Ledger, Noise, Release, noting, seed_of
+from secmix.privacy.noted_releases import Ledger, Noise, Release, noting, seed_of
 from secmix.scenario.claim_spec import Unit
 from secmix.transcript import SERVER, Block, Channel
 
 PURPOSE = "played back"
 Bend = Callable[[int, Noise, Array], Array]
-"""Noise in place of what was drawn, as :class:`~secmix.privacy.ledger.Ledger` takes it."""
+"""Noise in place of what was drawn, as :class:`~secmix.privacy.noted_releases.Ledger` takes it."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ class Player:
         self.calls += 1
         chosen = deep_copy(self.protocol) if protocol is None else protocol
         rng = np.random.default_rng(self.root(key) if root is None else root)
-        ledger, given = Ledger(played, bend=bend), [part.copy() for part in parts]
+        ledger, copies = Ledger(played, bend=bend), [part.copy() for part in parts]
         with noting(ledger):
             call = record_call(
-                lambda channel: chosen.collaborate(given, self.network, rng, channel=channel), Channel(), self.most
+                lambda channel: chosen.collaborate(copies, self.network, rng, channel=channel), Channel(), self.most
             )
         self.most = self.most or ALLOWED * max(call.messages, 1)
         return PlayedCall(tuple(parts), key, call, tuple(ledger.releases), ledger.clips)
@@ -114,32 +114,32 @@ def root_with_other_noise(
     """
     own = seed_of(np.random.default_rng(recorded))[:1]
     noisy = frozenset(tuple(release.seed[1]) for release in releases if release.seed[:1] == own)
-    return _PartlyKept(other, recorded, noisy)
+    return _PartlyRecorded(other, recorded, noisy)
 
 
-class _PartlyKept(np.random.SeedSequence):
+class _PartlyRecorded(np.random.SeedSequence):
     """A seed that spawns like another one, and draws like a third where no noise came from it."""
 
     def __init__(
-        self, other: np.random.SeedSequence, kept: np.random.SeedSequence, noisy: frozenset[tuple[int, ...]]
+        self, other: np.random.SeedSequence, recorded: np.random.SeedSequence, noisy: frozenset[tuple[int, ...]]
     ) -> None:
         # Entropy is the other's: whoever seeds a generator by it to repeat the noise has other noise.
         super().__init__(other.entropy, spawn_key=other.spawn_key, pool_size=other.pool_size)
-        self.other, self.kept, self.noisy = other, kept, noisy
+        self.other, self.recorded, self.noisy = other, recorded, noisy
 
     def spawn(self, n_children: int) -> list[Any]:
         """Make seeds of the same kind."""
-        pairs = zip(self.other.spawn(n_children), self.kept.spawn(n_children), strict=True)
-        return [_PartlyKept(other, kept, self.noisy) for other, kept in pairs]
+        pairs = zip(self.other.spawn(n_children), self.recorded.spawn(n_children), strict=True)
+        return [_PartlyRecorded(other, recorded, self.noisy) for other, recorded in pairs]
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> np.ndarray:
         """Return the state of a generator with this seed."""
-        seed = self.other if tuple(self.spawn_key) in self.noisy else self.kept
+        seed = self.other if tuple(self.spawn_key) in self.noisy else self.recorded
         return seed.generate_state(n_words, dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy like the three parts that it is made of."""
-        return (_PartlyKept, (self.other, self.kept, self.noisy))
+        """Copy by its three parts."""
+        return (_PartlyRecorded, (self.other, self.recorded, self.noisy))
 
 
 def failed(call: Call) -> str:

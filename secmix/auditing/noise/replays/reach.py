@@ -9,7 +9,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.soundness.runner import same_bits
-from secmix.privacy.ledger import Clip, Release
+from secmix.privacy.noted_releases import Clip, Release
 
 
 @dataclass(frozen=True, order=True)

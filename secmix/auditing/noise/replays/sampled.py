@@ -31,7 +31,7 @@ from secmix.auditing.noise.replays.played_calls import (
 )
 from secmix.auditing.noise.replays.reach import Reach, reach_of
 from secmix.auditing.setup import CollaborationSetup, deep_copy
-from secmix.privacy.ledger import Release
+from secmix.privacy.noted_releases import Release
 from secmix.scenario import PrivacyTerms
 from secmix.scenario.claim_spec import Relation
 from secmix.transcript import SERVER, Block

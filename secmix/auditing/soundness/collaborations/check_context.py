@@ -22,8 +22,8 @@ from secmix.auditing.soundness.adversary_observer import (
     other_frames,
     other_numbers,
 )
+from secmix.auditing.soundness.check_result import Counterexample
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
-from secmix.auditing.soundness.result import Counterexample
 from secmix.auditing.soundness.runner import ALLOWED, Call, record_call, same_bits, same_blocks
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel, Origin, Transcript

@@ -27,10 +27,6 @@ def _one_column_for_all(rows: Array) -> Array:
     return np.repeat(rows[:, :, :1], rows.shape[2], axis=2)
 
 
-def _one_column_constant(rows: Array) -> Array:
-    return np.concatenate([np.repeat(rows[:, :1, :1], rows.shape[1], axis=1), rows[:, :, 1:]], axis=2)
-
-
 CHANGES: tuple[Change, ...] = (
     lambda rows: 2.0**4 * rows,
     lambda rows: 2.0**-4 * rows,
@@ -46,7 +42,7 @@ CHANGES: tuple[Change, ...] = (
     _every_other_column,
     _one_column_for_all,
     lambda rows: _every_other_column(_one_column_for_all(rows)),
-    _one_column_constant,
+    lambda rows: np.concatenate([np.repeat(rows[:, :1, :1], rows.shape[1], axis=1), rows[:, :, 1:]], axis=2),
     lambda rows: np.concatenate([rows[:, : (rows.shape[1] + 1) // 2]] * 2, axis=1)[:, : rows.shape[1]],
 )
 """Changes of the rows (runs, N_i, d) of every honest node: other units, other signs, equal, sorted, distant."""
