@@ -11,6 +11,7 @@ import gc
 import os
 import random
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,9 +25,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # Several processes that each start a thread a core wait for one another: on many cores the suite hardly moves.
     for _library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
-gc.set_threshold(20_000)  # ten thousand tests and all their modules are scanned at each full collection
+gc.set_threshold(100_000)  # ten thousand tests and all their modules are scanned at each full collection
 # Under --import-mode=importlib no test folder is importable; the shared modules beside this file must be.
 sys.path.insert(0, str(HERE))
+
+PARTS = 3  # of what takes long: a build runs one of them, SECMIX_PART, another for each commit
 
 collect_ignore = ["flower_projects"]  # apps that tests run; they need flwr, and hold no tests
 for _name, _examples in {"fast": 12, "explore": 30, "thorough": 1000}.items():
@@ -40,6 +43,21 @@ for _name, _examples in {"fast": 12, "explore": 30, "thorough": 1000}.items():
     )
 settings.load_profile(os.environ.get("SECMIX_HYPOTHESIS") or "fast")
 SAME_IN_EVERY_RUN = settings().derandomize
+
+
+@pytest.hookimpl(trylast=True)  # of what marks have chosen
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what other parts run of the tests that take long, where a part is asked for."""
+    asked = os.environ.get("SECMIX_PART")
+    if asked is None:
+        return
+    chosen, left_out = [], []
+    for item in items:
+        takes_long = {"build", "soundness"} & {mark.name for mark in item.iter_markers()}
+        is_in_part = zlib.crc32(item.nodeid.encode()) % PARTS == int(asked) % PARTS
+        (chosen if is_in_part or not takes_long else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = chosen
 
 
 def pytest_collection_finish() -> None:

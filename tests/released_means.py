@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy.optimize import brentq
 from scipy.stats import ncx2
 
-from secmix.estimators.membership import RATE
+from secmix.estimators.row_membership import RATE
 
 
 def best_rate(n: int, d: int, far: float) -> float:

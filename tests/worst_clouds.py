@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from secmix._base.checks import Array, integer
-from secmix.adversaries.search.cma_es import evolve
-from secmix.adversaries.search.directions import reach_along
+from secmix.adversaries.against_rules.cma_es import evolve
+from secmix.adversaries.against_rules.directions import reach_along
 from secmix.aggregators import geometric_median
 from secmix.errors import SecmixError
 from secmix.estimators.robustness.proven import geometric_median_constant

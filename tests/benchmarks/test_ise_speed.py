@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from secmix import Mixture
-from secmix.aggregators.mixture import coat, gmr, ise_matrix
+from secmix.aggregators.mixture_rules import coat, gmr, ise_matrix
 
 pytestmark = pytest.mark.build
 

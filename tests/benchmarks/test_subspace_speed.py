@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from secmix.aggregators.subspace import subspace_median
+from secmix.aggregators.subspace_rules import subspace_median
 
 pytestmark = pytest.mark.build
 

@@ -10,8 +10,8 @@ from scipy.stats import binom
 
 from secmix.auditing.counterexamples.decode import decode
 from secmix.auditing.counterexamples.features import Feature
-from secmix.estimators.decoders import reconstruct
 from secmix.estimators.estimate import wilson
+from secmix.estimators.learned_decoders import reconstruct
 
 pytestmark = pytest.mark.build
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.estimators.exact.masks import unmet_mask_premises
+from secmix.estimators.exact.presumed import unmet_mask_premises
 
 pytestmark = pytest.mark.build
 

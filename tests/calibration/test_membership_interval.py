@@ -9,7 +9,7 @@ import pytest
 from released_means import best_rate
 from scipy.stats import binom, norm
 
-from secmix.estimators.membership import RATE, counted, membership
+from secmix.estimators.row_membership import RATE, counted, membership
 
 pytestmark = pytest.mark.build
 

@@ -52,22 +52,26 @@ def test_every_file_that_a_page_names_is_there() -> None:
     assert not [name for name in sorted(ours) if not any((root / above / name).exists() for above in ("", "secmix"))]
 
 
-def test_a_link_leads_to_a_file_of_the_checkout_or_to_a_page_made_from_code() -> None:
-    root, made = Path(__file__).parents[2], {"evidence.md", "threat-models.md", "scenario.md"}
-    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
-    links = [
-        (page, link) for page in pages for link in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", page.read_text("utf-8"))
-    ]
-    assert links
-    assert not [
-        (page.name, link) for page, link in links if not (page.parent / link).exists() and Path(link).name not in made
-    ]
-
-
 def test_the_site_has_pages_of_files_above_it_beside_its_own() -> None:
     text = "[a](../../CONTRIBUTING.md#add) [b](../../reports/noise/README.md) [c](../verdict.md)"
     expected = "[a](../contributing.md#add) [b](../reports/noise/README.md) [c](../verdict.md)"
-    assert lists.above_docs(text, {"CONTRIBUTING.md": "contributing.md"}) == expected
+    assert lists.above_docs(text, "tutorials/noise.md", {"CONTRIBUTING.md": "contributing.md"}) == expected
+    below = "[a](../CONTRIBUTING.md) [b](tutorials/noise.md)"
+    assert (
+        lists.above_docs(below, "verdict.md", {"CONTRIBUTING.md": "contributing.md"})
+        == "[a](contributing.md) [b](tutorials/noise.md)"
+    )
+
+
+def test_a_link_to_code_that_a_page_is_made_of_leads_to_that_page_in_the_site() -> None:
+    root = Path(__file__).parents[2]
+    written = "".join(page.read_text("utf-8") for page in (root / "docs").rglob("*.md"))
+    made = {"evidence.md": lists.evidence, "threat-models.md#attacks": lists.threat_models, "scenario.md": keys.page}
+    assert set(lists.MADE_OF.values()) == set(made)
+    for code, page in lists.MADE_OF.items():
+        assert (root / code).exists()
+        assert f"../{code})" in written
+        assert lists.above_docs(f"[it](../../{code})", "tutorials/own-data.md", {}) == f"[it](../{page})"
 
 
 def test_every_evidence_says_how_it_is_got_and_what_it_assumes() -> None:

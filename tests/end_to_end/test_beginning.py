@@ -19,7 +19,7 @@ from secmix.cli.app import app
 from secmix.errors import SecmixError
 from secmix.scenario import faults, load
 from secmix.scenario.catalogue import entries
-from secmix.scenario.schema import json_schema
+from secmix.scenario.editor_schema import json_schema
 
 DIGITS = re.compile(r"line (\d+)")
 

@@ -86,6 +86,7 @@ def sarif(out: str = "out") -> list[dict[str, Any]]:
 # Commands that are true.
 
 
+@pytest.mark.build
 def test_a_command_with_odd_names_and_every_option_reproduces_the_report() -> None:
     Path("my limits.toml").write_text("max_revealed_nodes = 1\n")
     Path("not now.toml").write_text(ACCEPTED.format(until="2099-01-01").replace("revealed", "inconclusive"))
@@ -143,6 +144,7 @@ def TOML() -> str:
 # A baseline.
 
 
+@pytest.mark.build
 def test_what_the_baseline_had_is_no_failure_and_marked() -> None:
     assert audit(out="before").exit_code == 1
     assert junit("before").get("failures") == "4"
@@ -163,6 +165,7 @@ def headlines(out: str = "out") -> tuple[str, str, str]:
     return title, seal, re.findall(r"\*\*(.*?)\.\*\*", text)[0]
 
 
+@pytest.mark.build
 def test_the_headline_says_what_is_known_from_before() -> None:
     assert audit(out="before").exit_code == 1
     told = audit(TEXT, "--baseline", "before/report.json", "--format", "html,md,json")
@@ -202,6 +205,7 @@ def test_a_baseline_clears_no_policy_that_asks_nothing() -> None:
     assert report().verdict == "inconclusive"
 
 
+@pytest.mark.build
 def test_what_is_new_or_worse_counts_and_is_marked() -> None:
     better = TEXT.replace('{name = "plain", label', '{name = "secure_sum", label')
     assert audit(better, out="before").exit_code == 0
@@ -223,6 +227,7 @@ def test_a_cell_that_is_worse_than_all_in_it_counts_against_a_baseline() -> None
     assert counted(fine, odd).verdict == "holds"
 
 
+@pytest.mark.build
 def test_reports_of_different_scenarios_are_compared_with_a_warning() -> None:
     audit(out="before")
     audit(TEXT.replace("runs = 100", "runs = 101").replace("features = 2", "features = 3"), out="after")
@@ -280,6 +285,7 @@ def test_an_acceptance_that_is_over_counts_again_and_says_so() -> None:
     assert junit().get("failures") == "4"
 
 
+@pytest.mark.build
 def test_what_is_worse_than_accepted_counts() -> None:
     assert audit(TEXT + ACCEPTED.format(until="2099-01-01").replace('"revealed"', '"partly leaked"')).exit_code == 1
     some = ACCEPTED.format(until="2099-01-01") + "nodes = [0, 1, 2]\n"
@@ -393,15 +399,32 @@ def test_how_long_the_first_steps_took_says_nothing_of_the_rest(
     tell = console._LoggedProgress()
     tell(0, 6, "running")
     clock[0] = 12.0
-    tell(0.1, 6, "a")
+    tell(0.9, 6, "a")
     assert capsys.readouterr().err == "secmix: 0 of 6 done after 12 s (a)\n"
+
+
+def test_the_time_left_is_that_of_combinations_as_long_as_those_before(
+    capsys: pytest.CaptureFixture[str], clock: list[float]
+) -> None:
+    tell = console._LoggedProgress()
+    tell(0, 3, "running")
+    for seconds, done, what, said in (
+        (20, 0.1, "a: step", "0 of 3 done after 20 s (a: step)"),
+        (40, 1, "a: holds", "1 of 3 done after 40 s, about 80 s to go"),
+        (60, 1.9, "b: step", "1 of 3 done after 60 s, about 60 s to go"),
+        (130, 1.9, "b: step", "1 of 3 done after 2 min (b: step)"),  # it takes longer than foreseen: nobody knows
+    ):
+        clock[0] = float(seconds)
+        tell(done, 3, what)
+        assert said in capsys.readouterr().err
 
 
 def test_a_log_says_how_far_it_is_and_how_long_it_will_take(
     capsys: pytest.CaptureFixture[str], clock: list[float]
 ) -> None:
     tell = console._LoggedProgress()
-    for seconds, done, what in ((0, 0, "checking"), (5, 2, "running"), (9, 3, "a"), (25, 4, "b\x1b[31m"), (30, 5, "c")):
+    steps = (0, 0, "checking"), (5, 2, "running"), (9, 3, "a: holds"), (25, 4, "b\x1b[31m: violated"), (30, 5, "c")
+    for seconds, done, what in steps:
         clock[0] = float(seconds)
         tell(done, 6, what)
     (line,) = capsys.readouterr().err.splitlines()

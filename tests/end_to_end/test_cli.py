@@ -222,7 +222,7 @@ def test_wrong_options_are_status_2() -> None:
 )
 def test_a_refused_option_repeats_what_was_given(option: str, value: str, tmp_path: Path) -> None:
     process = start("audit", "mine.toml", option, value, cwd=tmp_path)
-    _, printed = process.communicate(timeout=60)
+    _, printed = process.communicate(timeout=300)
     assert process.returncode == 2
     (refusal,) = [line for line in printed.splitlines() if "Error" in line or "Invalid" in line]
     assert option in refusal
@@ -307,6 +307,7 @@ def test_the_folder_is_named_after_the_scenario_where_none_is_given() -> None:
 SWEEP = BASE + "[sweep]\nprotocol = [{name = 'plain'}, {name = 'secure_sum'}, {name = 'pdmm'}]\n"
 
 
+@pytest.mark.build
 def test_a_cell_alone_is_as_in_the_sweep() -> None:
     assert audit(SWEEP, out="all").exit_code == 1
     for number, status in ((1, 1), (2, 0)):
@@ -320,6 +321,7 @@ def test_a_cell_alone_is_as_in_the_sweep() -> None:
     refused(audit(SWEEP, "--cell", "4"), "cell 4", "3")
 
 
+@pytest.mark.build
 def test_the_command_of_a_section_leaves_the_whole_report_alone() -> None:
     assert call("audit", written(SWEEP), "--workers", "1", "--format", "html,json,md").exit_code == 1
     whole = {path: path.read_bytes() for path in Path("audit-mine").iterdir()}
@@ -375,6 +377,7 @@ def test_reports_are_compared() -> None:
     refused(call("compare", "before/report.json", "absent.json"), "absent.json")
 
 
+@pytest.mark.build
 def test_init_writes_a_scenario_that_reads() -> None:
     assert call("init", "new.toml").exit_code == 0
     scenario = load("new.toml")
@@ -441,3 +444,30 @@ def test_nothing_but_the_summary_is_printed_when_piped(tmp_path: Path) -> None:
     assert told(stderr) == []
     assert "\x1b" not in stdout
     assert "violated" in stdout
+
+
+PRINTS = """
+import os
+from secmix.protocols import SecureSum
+
+class Prints(SecureSum):
+    def average(self, *given, **more):
+        print("averaging")
+        os.write(1, b"from below\\n")
+        return super().average(*given, **more)
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [("exposure", "--json", "--no-taps"), ("validate", "--format", "json")], ids=lambda words: words[0]
+)
+def test_json_stands_alone_on_standard_output_whatever_the_protocol_prints(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    written(PRINTS, "prints.py")
+    written(BASE + "[protocol]\nname = 'prints:Prints'\n")
+    process = start(command[0], "mine.toml", *command[1:], "--allow-code", cwd=tmp_path)
+    stdout, stderr = process.communicate(timeout=300)
+    json.loads(stdout)
+    assert "averaging" in stderr
+    assert "from below" in stderr

@@ -116,6 +116,7 @@ def test_a_disk_that_is_full_before_the_first_cell(tiny_disk: tuple[Path, str], 
     check(found, expected, range(0, 2))
 
 
+@pytest.mark.build
 def test_a_disk_that_fills_up_between_cells(tiny_disk: tuple[Path, str], expected: dict[str, Any]) -> None:
     place, mount = tiny_disk
     found = drive(place / "out", "disk", 40_960, before=mount)

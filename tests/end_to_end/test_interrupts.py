@@ -108,6 +108,7 @@ def said(stderr: str) -> list[str]:
     return [line for line in stderr.splitlines() if line.startswith("secmix: ") and " done after " not in line]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.build), 2])
 def test_an_interrupted_audit_is_status_130_and_resumes(workers: int) -> None:
     process = started(WAITS, workers)

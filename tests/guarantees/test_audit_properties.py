@@ -58,6 +58,7 @@ def test_the_number_of_workers_changes_nothing(swept: Report) -> None:
     assert [what for _, what in told].count("sum × curious: violated") == 2
 
 
+@pytest.mark.build
 def test_of_several_workers_none_begins_with_a_short_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     from secmix.auditing.engine import run_cells as engine
 
@@ -80,6 +81,7 @@ def test_of_several_workers_none_begins_with_a_short_cell(monkeypatch: pytest.Mo
     assert [cell.adversary for cell in report.cells] == ["ear", "curious"] * 2
 
 
+@pytest.mark.build
 def test_a_cell_alone_is_the_cell_of_the_sweep(swept: Report) -> None:
     for number in (2, 3):
         alone = secmix.audit(scenario(**SWEPT), cell=number)
@@ -412,6 +414,7 @@ def test_a_gaussian_formula_does_not_clear_data_that_are_not_gaussian(tmp_path: 
     assert secmix.audit({**content, "measure": {**evidence, "evidence": ["structure", "gaussian"]}}).verdict != "holds"
 
 
+@pytest.mark.build
 def test_exact_leakage_of_the_sum_is_that_of_theory() -> None:
     """Of n equal Gaussians the sum gives each one ½ ln(n/(n−1)) nats (spec: the anchor of all leakage)."""
     report = secmix.audit(scenario(data={"name": "gaussian", "rows_per_node": 20}, protocol={"name": "pdmm"}))

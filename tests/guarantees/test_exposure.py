@@ -280,6 +280,7 @@ def test_connectivity_of_the_group_need_not_be_imposed(network, data):
             assert len(found.boundaries[node]) == expected
 
 
+@pytest.mark.build
 def test_compiled_and_plain_search_agree():
     graph = nx.gnp_random_graph(2500, 4 / 2500, seed=1)
     graph.add_edges_from(nx.path_graph(2500).edges)

@@ -106,6 +106,7 @@ def test_never_nan(both, k, itself):
     assert estimate.status in {"resolved", "unresolved", "determined"}
 
 
+@pytest.mark.build
 @given(seeds, st.integers(5, 400), st.integers(1, 7), st.integers(1, 5), st.booleans())
 def test_tree_counts_as_brute_force(seed, n, d, k, tied):
     points = np.random.default_rng(seed).standard_normal((n, d))

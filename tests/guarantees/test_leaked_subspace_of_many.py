@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from secmix.estimators.exact.leaked_subspace import subspace_of
 from secmix.estimators.exact.linear import LinearView
-from secmix.estimators.exact.structure import subspace_of
 
 
 @pytest.mark.parametrize("rows", [5, 40])

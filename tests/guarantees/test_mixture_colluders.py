@@ -9,7 +9,7 @@ import pytest
 
 from secmix import Mixture
 from secmix.adversaries import collude, collusion_curve
-from secmix.aggregators.mixture import ared, component_wise, cred, dfmr, gmr, oracle, wasserstein
+from secmix.aggregators.mixture_rules import ared, component_wise, cred, dfmr, gmr, oracle, wasserstein
 from secmix.errors import SecmixError
 from secmix.protocols import fit_mixtures
 

@@ -12,7 +12,7 @@ from strategies import seeds
 
 from secmix import Mixture
 from secmix.adversaries.attacks.mixture_failures import FAILURES, component_failure, touched_components
-from secmix.aggregators.mixture import (
+from secmix.aggregators.mixture_rules import (
     ared,
     coat,
     component_wise,

@@ -208,6 +208,7 @@ def proved_before(protocol, adversary, n):
     return clear(prove(protocol, network, inputs), network, adversary)
 
 
+@pytest.mark.build
 def test_masks_expanded_from_short_seeds_are_not_proved_and_drawn_ones_are():
     assert isinstance(proved_before(SecureAggregation(threshold=2), CuriousServer(), 3), KnownSums)
     assert isinstance(proved_before(ShortSeeds(threshold=2), CuriousServer(), 3), Open)

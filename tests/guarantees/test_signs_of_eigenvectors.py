@@ -11,10 +11,10 @@ from inversion_problems import problem
 from secmix import Mixture, aggregators
 from secmix._base.stable_order import oriented
 from secmix.adversaries import WorstCase, collude, invert_sums, worst_basis
+from secmix.adversaries.against_rules.cma_es import evolve
+from secmix.adversaries.against_rules.ties import in_order
 from secmix.adversaries.attacks.sums import FIXED
-from secmix.adversaries.search.cma_es import evolve
-from secmix.adversaries.search.ties import in_order
-from secmix.aggregators.mixture import dfmr
+from secmix.aggregators.mixture_rules import dfmr
 
 pytestmark = pytest.mark.delicate
 

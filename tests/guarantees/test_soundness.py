@@ -306,6 +306,7 @@ def audit(protocol: Any, adversary: Adversary = OUT, **changes: Any) -> Any:
     return secmix.audit(content, protocols={"mine": protocol}, adversaries={"theirs": adversary})
 
 
+@pytest.mark.build
 def test_payloads_that_are_no_numbers_cost_no_other_evidence() -> None:
     def upload(protocol, channel, hidden, s, rng):
         channel.send(0, 0, SERVER, "odd", np.where(s[0] < 0, np.nan, np.inf))

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secmix.adversaries.against_rules.subspaces import geodesic, tightest, worst_basis
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED
-from secmix.adversaries.search.subspaces import geodesic, tightest, worst_basis
-from secmix.aggregators.subspace import subspace_distance, subspace_median, subspace_median_bound
+from secmix.aggregators.subspace_rules import subspace_distance, subspace_median, subspace_median_bound
 from secmix.estimators.robustness.proven import geometric_median_constant
 from secmix.testing import subspaces
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from secmix import aggregators
 from secmix.adversaries import FIXED, WorstCase
-from secmix.adversaries.search.worst_case import RuleRefuses
+from secmix.adversaries.against_rules.worst_of_a_rule import RuleRefuses
 from secmix.errors import SecmixError
 from secmix.testing import honest_clouds
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import secmix
 from secmix._base.checks import Array
 from secmix.adversaries import FIXED, Attack, RoundMessages
+from secmix.adversaries.against_rules.outcome import TRIES, worst_outcome
+from secmix.adversaries.against_rules.ties import above
 from secmix.adversaries.attacks import worst_case
 from secmix.adversaries.attacks.attack import CONTRIBUTION, named
-from secmix.adversaries.search.outcome import TRIES, worst_outcome
-from secmix.adversaries.search.ties import above
 from secmix.auditing.report import Report
 from secmix.auditing.robustness import sums
 from secmix.reporting import FORMATS, words

@@ -14,7 +14,7 @@ from strategies import seeds
 from analysis.zhang_2024.divergence import divergence
 from secmix import Mixture
 from secmix._base.gaussians import bhattacharyya, log_overlap
-from secmix.aggregators.mixture import ise, ise_matrix
+from secmix.aggregators.mixture_rules import ise, ise_matrix
 
 
 def some_mixtures(rng, m, k, d):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from secmix.aggregators import geometric_median
 from secmix.aggregators.numerics.median_of_points import weights_from_distances, weights_from_gram
-from secmix.aggregators.subspace import power_method, subspace_distance, subspace_median, svd_rce
-from secmix.aggregators.subspace.bases import projection_distances
+from secmix.aggregators.subspace_rules import power_method, subspace_distance, subspace_median, svd_rce
+from secmix.aggregators.subspace_rules.bases import projection_distances
 
 
 def clouds(rng, count, n, r, spread, colluders):

@@ -21,7 +21,7 @@ from secmix.cli.recorded_audit import as_lines, audited
 from secmix.errors import ScenarioError
 from secmix.recording import Recorder, read_recording
 from secmix.scenario import AcceptedInRecordingSpec
-from secmix.scenario.resolve import read_accepted_in_recording
+from secmix.scenario.accepted import read_accepted_in_recording
 
 LATER = "2099-01-01"
 

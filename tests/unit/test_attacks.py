@@ -61,7 +61,7 @@ def test_an_attack_of_ones_own_by_its_place_or_as_it_is() -> None:
     assert [*by_place.against([CONTRIBUTION])] == ["zero"]
     assert [*Colluders([0], HALF).against([CONTRIBUTION])] == ["attack"]
     with pytest.raises(SecmixError, match="is a int; an attack is a"):
-        Colluders([0], "secmix.adversaries.search.worst_case:LEAST_BUDGET")
+        Colluders([0], "secmix.adversaries.against_rules.worst_of_a_rule:LEAST_BUDGET")
 
 
 def test_an_attack_forges_or_poisons() -> None:

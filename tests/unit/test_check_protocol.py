@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 import threading
+import time
 from dataclasses import dataclass
 from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -91,6 +93,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_sound_protocol_passes_and_what_was_tried_is_said(seed):
     check = check_protocol(Summed(), reveals="total", seed=seed)
@@ -104,6 +107,7 @@ def test_a_sound_protocol_passes_and_what_was_tried_is_said(seed):
     assert f"assumed: nothing was tried beyond {check.nodes[1]} nodes" in text
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_mistake_is_caught_and_what_is_printed_fails_by_itself(fault):
     title, steps = FAULTS[fault]
@@ -120,6 +124,36 @@ def test_each_mistake_is_caught_and_what_is_printed_fails_by_itself(fault):
     [pasted] = [value for name, value in scope.items() if name.startswith("test_")]
     with pytest.raises((AssertionError, IndexError)):
         pasted()
+
+
+class Slow(Summed):
+    """Takes its time for each pair of nodes, as key agreements do."""
+
+    def average(self, inputs, network, rng, **more):
+        time.sleep(1e-3 * network.n**2)
+        return super().average(inputs, network, rng, **more)
+
+
+@pytest.mark.filterwarnings("ignore:check_protocol of Slow tried")
+def test_of_slow_calls_as_many_are_tried_as_fit_the_time_and_the_others_are_said_to_be_left_out(monkeypatch):
+    slept = [0.0]  # a clock that nothing else on the machine moves
+    monkeypatch.setattr(time, "sleep", lambda seconds: slept.append(slept.pop() + seconds))
+    monkeypatch.setattr("secmix.testing.protocols.time", SimpleNamespace(monotonic=lambda: slept[0]))
+    check = check_protocol(Slow(), seconds=8, seed=0)
+    assert slept[0] < 16
+    tried = sum(check.networks.values()) + check.refused
+    assert tried >= 3
+    assert check.left_out > 10  # how many calls a case makes hangs on what is loaded already
+    assert check.nodes[1] < 16  # what was left out is not among the sizes
+    assert f"tried {tried} of {tried + check.left_out} cases" in str(check).splitlines()[1]
+
+
+def test_where_cases_are_left_out_a_warning_says_so_and_the_simplest_is_tried():
+    with pytest.warns(UserWarning, match="tried 1 of .* cases .* nothing is said of them"):
+        check = check_protocol(Slow(), seconds=1e-3, seed=0)
+    assert (check.nodes, check.runs, check.entries) == ((3, 3), (1, 1), (1, 1))
+    with pytest.raises(AssertionError, match='Plain fails "reveals"'):
+        check_protocol(Plain(), seconds=1e-3, seed=0)
 
 
 def degrees(network):
@@ -233,6 +267,7 @@ def test_the_same_seed_draws_the_same_cases():
     assert check_protocol(Summed(), seed=4) == check_protocol(Summed(), seed=4)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "protocol",
     [
@@ -315,6 +350,32 @@ def test_it_says_what_is_proved_and_at_which_line_the_proof_ends():
     assert "not proved: a branch on a secret at test_check_protocol.py, line " in reason
     assert "if np.abs(node).max() > 1e4" in reason
     assert reason in str(ended)
+
+
+@dataclass(frozen=True)
+class SeedsBranch(Summed):
+    """Expands a seed of each pair, and branches on what it hides."""
+
+    def draw_masks(self, runs, m, network, rng):
+        return rng.integers(0, 2**64, size=(runs, self.count(network), 2), dtype=np.uint64)
+
+    def average(self, inputs, network, rng, *, masks=None, channel=None):
+        seeds = self.draw_masks(*np.shape(inputs)[::2], network, rng) if masks is None else masks
+        m = np.shape(inputs)[2]
+        expanded = [[np.random.default_rng(seed).normal(scale=1e6, size=m) for seed in run] for run in seeds]
+        if np.abs(inputs).max() > 1e4:
+            inputs = 1.0 * np.asarray(inputs)
+        return super().average(inputs, network, rng, masks=np.array(expanded), channel=channel)
+
+
+@pytest.mark.build
+def test_of_masks_that_seeds_expand_into_nothing_is_said_where_the_proof_ends():
+    check = check_protocol(SeedsBranch(), adversary=CuriousServer(), network=Network.complete(3), seed=0)
+    [reason] = check.unproved
+    assert "a branch on a secret" in reason
+    assert check.proved == 0
+    assert not {"leaks", "linear"} & set(check.cases)
+    assert any("of masks expanded from seeds nothing is tried" in line for line in check.assumptions())
 
 
 @pytest.mark.build

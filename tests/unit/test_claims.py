@@ -150,6 +150,7 @@ def test_without_releases_error_rates_are_all_that_is_seen() -> None:
     assert "nothing is clipped or released by clip, gaussian or laplace of secmix.privacy" in found.nodes[0].follows
 
 
+@pytest.mark.build
 def test_outputs_that_the_adversary_does_not_read_have_no_known_loss() -> None:
     found = claimed(Descent(), {**NODE, "epsilon": 0.5 * EPSILON}, HonestButCurious([1], eavesdrops=False))
     assert found.nodes[0].verdict == "inconclusive"
@@ -162,6 +163,7 @@ def test_noise_that_is_drawn_twice_has_no_known_loss() -> None:
     assert "privacy losses" not in found.nodes[0].method
 
 
+@pytest.mark.build
 def test_a_one_time_pad_beside_releases_is_no_infinite_loss() -> None:
     """Padded numbers differ between two data sets with the same pads, which nobody knows."""
 
@@ -216,6 +218,7 @@ def test_what_changes_with_a_number_of_rows_that_is_the_same_counts_for_nobody()
     assert found.nodes[0].proved == pytest.approx(EPSILON)
 
 
+@pytest.mark.build
 def test_of_many_nodes_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secmix.auditing.noise.privacy_claims._NODES", 1)
     found = claimed(Descent(), NODE, measure={"evidence": ["decoders"]})
@@ -228,6 +231,7 @@ def test_of_many_nodes_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
 # --- against whom, and beside a policy ---
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("against", [["them"], ["server"], ["outsider", "server"]])
 def test_a_claim_is_against_names_or_kinds(against: list[str]) -> None:
     assert claimed(Descent(), {**NODE, "against": against}).verdict == "holds"
@@ -240,6 +244,7 @@ def test_a_claim_against_others_asks_nothing() -> None:
     assert found.sentence.startswith("The claim asks nothing")
 
 
+@pytest.mark.build
 def test_a_claim_and_a_policy_must_both_hold() -> None:
     lax, strict = ({"max_normalised_leakage": limit} for limit in (0.9, 0.01))
     assert report(Descent(), NODE, policy=lax).verdict == "holds"
@@ -312,6 +317,7 @@ epsilon = 1.0
 # --- reports ---
 
 
+@pytest.mark.build
 def test_every_format_says_what_was_proved_seen_and_where_it_fails() -> None:
     found = report(Descent(), {**NODE, "epsilon": 0.5 * EPSILON})
     for page in (markdown.render(found), html.render(found)):
@@ -329,6 +335,7 @@ def test_every_format_says_what_was_proved_seen_and_where_it_fails() -> None:
     assert '"ruleId": "secmix/claim"' in sarif.render(found)
 
 
+@pytest.mark.build
 def test_a_claim_that_was_violated_before_does_not_count_against_a_baseline() -> None:
     found = report(Descent(), {**NODE, "epsilon": 0.5 * EPSILON})
     assert counted(found, found).verdict == "no worse"
@@ -341,6 +348,7 @@ def test_a_claim_that_was_violated_before_does_not_count_against_a_baseline() ->
 # --- what was spent ---
 
 
+@pytest.mark.build
 def test_what_a_node_spent_follows_from_the_rounds_in_which_it_took_part() -> None:
     found = claimed(Sampled(twins.of_rows, rounds=6), {"epsilon": 3.0, "delta": DELTA, "unit": "row"})
     (spent,) = found.spent
@@ -356,6 +364,7 @@ def test_what_is_not_clipped_spends_without_bound() -> None:
     assert spent.epsilon == [None, None]
 
 
+@pytest.mark.build
 def test_in_all_as_much_is_spent_as_is_proved() -> None:
     found = claimed(Descent(twins.by_laplace, rounds=3), {"epsilon": 2.0})
     assert found.spent[0].epsilon == pytest.approx([0.5, 1.0, 1.5])

@@ -39,6 +39,7 @@ def test_the_words_name_coalition_group_and_guards(cell):
     assert "letter" not in guards_explained(weakest, 30)  # a crowd has no room for letters
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "weakest",
     [

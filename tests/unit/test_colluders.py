@@ -15,6 +15,7 @@ from secmix.adversaries.tampering import Attacked
 from secmix.errors import DataError, SecmixError
 from secmix.estimators import leaked_subspace
 from secmix.protocols import PDMM, DistributedEM, Plain, RobustServer, SecureSum
+from secmix.reporting.summary import summary
 
 pytestmark = pytest.mark.delicate
 
@@ -131,6 +132,8 @@ def test_a_trimmed_mean_breaks_above_its_f_and_holds_up_to_it_by_proof():
     assert [point.found is None for point in found.points] == [False, False, True]
     assert all(p.found <= p.proven for p in found.points if p.proven is not None)
     assert found.verdict == report.verdict == "holds"
+    assert report.cells[0].assumptions[0].startswith("The theorems of the rule")
+    assert "whatever up to 2 of the 7 participants send, an average is off by at most" in summary(report)[0]
 
 
 @pytest.mark.build
@@ -164,6 +167,7 @@ def test_more_colluders_than_half_break_everything():
     assert report.verdict == "violated"
 
 
+@pytest.mark.build
 def test_a_baseline_does_not_hide_a_result_that_breaks_now():
     policy = {"min_breakdown": 2 / 7}
     good = secmix.audit({**SCENARIO, "policy": policy, "protocol": {"name": "robust_server", "f": 2, "label": "x"}})
@@ -191,6 +195,7 @@ def trusts_node_0(messages, f):
     return np.array(messages[0], dtype=np.float64)
 
 
+@pytest.mark.build
 def test_a_rule_that_trusts_one_node_is_broken_by_that_node_alone():
     for node, verdict in ((0, "violated"), (6, "inconclusive")):
         report = secmix.audit(
@@ -248,6 +253,7 @@ def middle(messages: Any, f: int) -> Any:
     return median + np.clip(messages - median, -1.0, 1.0).mean(axis=0)
 
 
+@pytest.mark.build
 def test_who_pushes_a_rule_by_no_numbers_is_said_and_what_mends_it() -> None:
     report = secmix.audit(
         {

@@ -71,6 +71,7 @@ def test_what_needs_other_decoders_is_told_in_a_hundred_runs_too() -> None:
     assert not [each for each in found.notes if each.startswith("not measured")]
 
 
+@pytest.mark.build
 def test_what_is_estimated_is_measured_again_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Any] = []
     monkeypatch.setattr(evidence, "in_long_use", lambda reading: looked.append(reading) or [])
@@ -86,6 +87,7 @@ def test_what_is_estimated_is_measured_again_and_nothing_else(monkeypatch: pytes
     assert len(looked) == 1
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("adversary", [SERVER, NEIGHBOUR, OUTSIDER], ids=["server", "neighbour", "outsider"])
 def test_what_one_adversary_decodes_every_one_does_that_reads_it(adversary: Any) -> None:
     found = cell(sends(first_bare), adversary)
@@ -115,6 +117,7 @@ WAYS: dict[str, tuple[Any, str]] = {
 EVERYDAY = {"an iteration", "a code", "next to nothing"}
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.build] * (name not in EVERYDAY)) for name in WAYS]
 )
@@ -133,12 +136,14 @@ RIGHT: dict[str, Any] = {
 }
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", RIGHT)
 @pytest.mark.parametrize("adversary", [SERVER, NEIGHBOUR], ids=["server", "neighbour"])
 def test_a_way_out_that_hides_as_well_accuses_nobody(name: str, adversary: Any) -> None:
     assert cell(sends(RIGHT[name]), adversary).verdict in ("holds", "inconclusive")
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("level", [60.0, 1e11, 1e23])
 def test_masks_that_are_small_beside_a_made_input_accuse_nobody(level: float) -> None:
     def sent(self: Any, hidden: Any, s: Any, r: Any, rng: Any) -> Any:
@@ -147,6 +152,7 @@ def test_masks_that_are_small_beside_a_made_input_accuse_nobody(level: float) ->
     assert cell(with_steps(Pairwise, sent=sent)).verdict == "inconclusive"
 
 
+@pytest.mark.build
 def test_what_cannot_be_measured_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(*args: Any) -> Any:
         raise DataError("59 rows are too few")
@@ -156,6 +162,7 @@ def test_what_cannot_be_measured_is_listed(monkeypatch: pytest.MonkeyPatch) -> N
     assert "not measured: counterexamples, DataError: 59 rows are too few" in cell(branch).notes
 
 
+@pytest.mark.build
 def test_a_call_that_refuses_a_code_ends_no_other_look() -> None:
     def refuses(h: Any, b: Any, s: Any, c: Any) -> Any:
         if np.abs(s).max() > 1e5:

@@ -61,6 +61,7 @@ def audited(protocol: type, covers: str | None = "traced") -> Report:
     )
 
 
+@pytest.mark.build
 def test_a_schedule_keyed_by_the_iteration_holds_where_the_policy_asks_for_no_more() -> None:
     report = audited(Scheduled)
     assert report.verdict == "holds"
@@ -70,6 +71,7 @@ def test_a_schedule_keyed_by_the_iteration_holds_where_the_policy_asks_for_no_mo
     assert audited(Scheduled, None).verdict == "inconclusive"
 
 
+@pytest.mark.build
 def test_a_slip_in_an_audited_iteration_is_found_and_a_later_one_is_not_asked() -> None:
     assert audited(ForgetsInLast).verdict == "violated"
     assert audited(ForgetsLater).verdict == "holds"

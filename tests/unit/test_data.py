@@ -28,7 +28,7 @@ from secmix.data import (
 )
 from secmix.errors import DataError, SecmixError
 from secmix.scenario import from_dict
-from secmix.scenario.schema import json_schema
+from secmix.scenario.editor_schema import json_schema
 
 
 @pytest.mark.parametrize(
@@ -251,6 +251,16 @@ def test_what_cannot_be_prepared_is_refused() -> None:
         prepared(_data([[1, 5], [2, 7], [4, 6], [0, 1]]), features=3)
     with pytest.raises(DataError, match=r"index \(1, 0\)"):
         _data([[1, 5], [np.nan, 5]])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("standardise", [True, False])
+def test_numbers_whose_squares_cannot_be_computed_with_are_called_so_and_not_constant(standardise: bool) -> None:
+    with pytest.raises(DataError, match=r"'c1' has numbers above 1e\+150, whose squares are too large .* drop = ..c1"):
+        prepared(_data([[1, 5], [2, 1e308], [4, -1e308]]), standardise=standardise)
+    with pytest.raises(DataError, match=r"'c0', 'c1' vary by less than 1e-150, whose square is too small"):
+        prepared(_data([[1e-200, 5e-200], [2e-200, 1e-200]]), standardise=standardise)
+    prepared(_data([[1e100, 5e-100], [2e100, 1e-100], [-1e100, 1e-100]]), standardise=standardise)
 
 
 def test_principal_components_that_carry_nothing_are_refused() -> None:

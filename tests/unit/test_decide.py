@@ -80,6 +80,15 @@ def judged(found: list[Finding], policy: PolicySpec, doubts: list[str]) -> NodeS
     return decided(found, policy, doubts).nodes[0]
 
 
+def test_evidence_that_was_asked_for_and_not_finished_is_not_called_unasked() -> None:
+    late = Premises(clearance=None, output_share=0.2, unmeasured=["not measured: structure: the time limit had passed"])
+    [node] = of_findings([], {0: late}, PolicySpec(max_revealed_nodes=0)).nodes
+    assert node.verdict == "inconclusive"
+    assert node.why == "no exact evidence was finished; not measured: structure: the time limit had passed"
+    [unasked] = decided([], clearance=None).nodes
+    assert "was asked for" in unasked.why
+
+
 @given(st.lists(findings(), min_size=1, max_size=5), findings(), limits)
 @example([finding(kind="lower bound", low=0.0, value=1.0, high=1.0)], finding(evidence="structure", low=0.5, value=0.5,
          high=0.5), PolicySpec(max_revealed_nodes=0))  # fmt: skip

@@ -54,6 +54,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return called
 
 
+@pytest.mark.build
 def test_from_a_finding_to_a_verdict_it_is_three_files_at_most(files: set[str]) -> None:
     before = secmix.audit(AUDITED)
     assert before.verdict == "violated"
@@ -63,6 +64,7 @@ def test_from_a_finding_to_a_verdict_it_is_three_files_at_most(files: set[str]) 
     assert len(ours) <= 3
 
 
+@pytest.mark.build
 def test_a_cell_of_a_secure_sum_with_structure_runs_code_of_74_files_at_most() -> None:
     cell = {**AUDITED, "measure": {"evidence": ["structure"]}}
     secmix.audit(cell)  # loads what is loaded once

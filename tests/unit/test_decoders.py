@@ -13,7 +13,7 @@ from strategies import seeds
 
 from secmix._base.checks import Array
 from secmix.errors import DataError
-from secmix.estimators.decoders import RECOVERED, information_bound, reconstruct
+from secmix.estimators.learned_decoders import RECOVERED, information_bound, reconstruct
 
 pytestmark = pytest.mark.delicate
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from secmix import Mixture, Network
 from secmix.adversaries import Attack, TamperingChannel
 from secmix.adversaries.attacks import mixture as mixture_forgeries
-from secmix.aggregators.mixture import RejectedMixtures, ared, coat, dfmr, wasserstein
+from secmix.aggregators.mixture_rules import RejectedMixtures, ared, coat, dfmr, wasserstein
 from secmix.errors import DataError, SecmixError
 from secmix.protocols import Collaboration, DistributedMixture, fit_mixtures
 from secmix.protocols.mixture.distributed_mixture import RULES, packed, unpacked, width

@@ -12,12 +12,12 @@ from inversion_problems import furthest, problem
 import secmix
 from secmix import Network
 from secmix.adversaries import KnownMessages, RoundMessages, invert_sums
+from secmix.adversaries.against_rules import outcome
+from secmix.adversaries.against_rules.spending import SearchBudget, spent
 from secmix.adversaries.attacks import mixture, subspace, worst_case
 from secmix.adversaries.attacks.attack import CONTRIBUTION
 from secmix.adversaries.reconstructions import graphfed
 from secmix.adversaries.reconstructions import mixture as rows_of_mixture
-from secmix.adversaries.search import outcome
-from secmix.adversaries.search.spending import SearchBudget, spent
 from secmix.adversaries.tampering import TamperingChannel
 from secmix.auditing.engine.cell_cache import fingerprint
 from secmix.auditing.evidence import inversion
@@ -28,7 +28,7 @@ from secmix.protocols import DistributedMixture, FederatedPCA, RobustServer
 from secmix.protocols.mixture.distributed_mixture import packed
 from secmix.reporting import write
 from secmix.scenario import Scenario
-from secmix.scenario.tables import MeasureSpec
+from secmix.scenario.scenario_tables import MeasureSpec
 from secmix.transcript import SERVER, Origin
 
 pytestmark = pytest.mark.delicate
@@ -88,6 +88,7 @@ def test_on_sums_that_determine_nothing_quick_makes_a_quarter_of_the_starts():
     assert (quick.starts, standard.starts) == (16, 64)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("seed", [0, 3, 5])
 def test_more_starts_find_what_fewer_found(seed):
     rows, path, table = problem(8, 2, 2, 5, seed=seed)
@@ -129,7 +130,7 @@ def test_a_reconstruction_has_its_starts_from_the_effort_and_without_one_its_usu
     known = KnownMessages(0, sent, 3, 1, protocol, Network.complete(3), rng, **budget)
     assert rows_of_mixture.reconstruct_mixture(known) is not None
     assert known.budget.most == most
-    assert 0 < known.budget.made <= most
+    assert 0 < known.budget.spent <= most
 
 
 RULE, BASES = RobustServer("coordinate_median", f=1), FederatedPCA(1)
@@ -146,7 +147,7 @@ def test_an_attack_that_searches_tries_the_rule_as_often_as_the_effort_allows(sp
     budget, rng = SearchBudget(spec.work), np.random.default_rng(0)
     channel = TamperingChannel(attack, [3], rng, protocol=protocol, budget=budget)
     channel.send(0, [0, 1, 2, 3], SERVER, kind, np.ones((4, 1, 3)) + 0.1 * rng.standard_normal((4, 1, 3)))
-    assert most / 2 < budget.made <= 1.1 * most  # CMA-ES ends with a whole generation
+    assert most / 2 < budget.spent <= 1.1 * most  # CMA-ES ends with a whole generation
 
 
 @pytest.mark.parametrize("rule", ["coordinate_median", "geometric_median", "krum"])
@@ -187,6 +188,7 @@ def test_the_search_for_the_worst_case_says_in_the_report_what_it_spent(tmp_path
     assert told in unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.build
 def test_a_search_in_a_collaboration_spends_by_effort_too():
     report = audit(
         effort="quick",

@@ -10,7 +10,7 @@ import pytest
 
 import secmix
 from secmix.auditing.engine import run_cells
-from secmix.auditing.engine.estimate import CostEstimate, check_memory, estimate, planned_runs, warning
+from secmix.auditing.engine.expected_cost import CostEstimate, check_memory, estimate, planned_runs, warning
 from secmix.auditing.engine.run_cell import try_out
 from secmix.auditing.setup import build_setup
 from secmix.errors import DataError

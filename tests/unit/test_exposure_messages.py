@@ -89,6 +89,7 @@ def test_what_is_proved_and_cannot_be_audited_again_is_no_proposal_and_is_told(m
     assert "proved to take 3, but it could not be audited again (the messages of a single run" in found.unrepaired
 
 
+@pytest.mark.build
 def test_on_a_large_network_lines_are_found_by_a_heuristic_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repair, "_MOST_NODES", 5)
     (mended,) = searched(RING, min_colluders=3, repair=True).repairs

@@ -13,7 +13,7 @@ import pytest
 import secmix
 from secmix.errors import SecmixError
 from secmix.protocols.flower import names
-from secmix.protocols.flower.names import NAMES, SEEN, FlowerName, check, flower
+from secmix.protocols.flower.names import NAMES, TESTED, FlowerName, check, flower
 
 ROOT = Path(__file__).parents[2]
 HAS_FLOWER = importlib.util.find_spec("flwr") is not None
@@ -49,7 +49,7 @@ def test_no_other_module_imports_flower():
 
 def test_the_package_asks_for_the_oldest_that_works_and_excludes_no_newer():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert extras["flower"] == [f"flwr>={SEEN[0]}"]
+    assert extras["flower"] == [f"flwr>={TESTED[0]}"]
 
 
 def test_a_name_is_found_where_it_is(table):
@@ -72,8 +72,8 @@ def test_what_is_missing_is_named_with_its_use_and_the_versions_seen_to_work(tab
     table(Path=entry)
     with pytest.raises(SecmixError, match=f"flwr 9.7.1: {what}, which is used for this: sending") as raised:
         check()
-    assert f"seen to work were {SEEN[0]} to {SEEN[1]}" in str(raised.value)
-    assert f"pip install 'flwr=={SEEN[1]}.*'" in str(raised.value)
+    assert f"seen to work were {TESTED[0]} to {TESTED[1]}" in str(raised.value)
+    assert f"pip install 'flwr=={TESTED[1]}.*'" in str(raised.value)
 
 
 @pytest.mark.skipif(not HAS_FLOWER, reason="flwr is not installed; pip install 'secmix[flower]' to run these tests")

@@ -15,7 +15,7 @@ from secmix.errors import ScenarioError, SecmixError
 from secmix.protocols.flower import FlowerApp
 from secmix.protocols.flower.project import calls_for_data, read_project
 from secmix.scenario import load, parse
-from secmix.scenario.resolve import seen_from
+from secmix.scenario.resolve import rebased
 
 APP = """
 [tool.flwr.app.components]
@@ -115,11 +115,11 @@ def test_init_writes_a_scenario_that_starts_from_its_own_folder(project):
     settings = {"project": "../app", "data": "pkg.client_app:load_data"}
     assert scenario.protocol.settings == settings
     assert [each["name"] for each in scenario.sweep["adversary"]] == ["curious_server", *["honest_but_curious"] * 2]
-    moved = seen_from(scenario, "studies")
+    moved = rebased(scenario, "studies")
     assert moved.protocol.settings["project"] == "studies/../app"
-    assert seen_from(moved, Path(), "audit-app").protocol.settings["project"] == "../app"
+    assert rebased(moved, Path(), "audit-app").protocol.settings["project"] == "../app"
     swept = parse(Path("studies/mine.toml").read_text() + 'protocol = [{ name = "flower_app", project = "../app" }]\n')
-    assert seen_from(swept, "studies").sweep["protocol"][0]["project"] == "studies/../app"
+    assert rebased(swept, "studies").sweep["protocol"][0]["project"] == "studies/../app"
     assert call("validate", "studies/mine.toml").exit_code == 2  # the code is not allowed
 
 

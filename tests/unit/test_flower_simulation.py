@@ -78,7 +78,7 @@ def test_a_run_of_many_processes_sends_what_one_process_does_and_its_recording_i
     copy, out = tmp_path / "app", tmp_path / "out"
     shutil.copytree(PROJECT, copy)  # flwr writes beside the app
     command = ["flwr", "run", str(copy), "--stream", "--run-config", f'folder="{out}"']
-    done = subprocess.run(command, env=superlink, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, env=superlink, capture_output=True, text=True, timeout=600, check=False)
     assert (out / "server" / "index.jsonl").exists(), done.stdout[-3000:] + done.stderr[-3000:]
 
     app = FlowerApp(project=PROJECT, config={"folder": str(tmp_path / "one")})

@@ -60,6 +60,7 @@ class Written(Salted):
         return WRITTEN
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("protocol", "verdict"), [(Salted, "inconclusive"), (Written, "violated")])
 def test_only_keys_that_stand_in_the_code_are_anybodys(protocol: type, verdict: str) -> None:
     report = secmix.audit(

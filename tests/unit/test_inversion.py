@@ -230,6 +230,7 @@ def test_rows_in_general_position_or_along_a_line_have_no_such_plane():
     assert plane_of(sums_of(along, path), path, 3) is None  # of two directions one is known
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("h", "d"), [(3, 12), (4, 30)])
 def test_few_rows_of_many_columns_come_back(h, d):
     rows, path, sums = problem(h, d, 2, 3, seed=1)

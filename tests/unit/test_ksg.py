@@ -275,6 +275,7 @@ def test_a_finite_target_read_off_almost_wholly_is_not_resolved():
     assert any("20 distinct rows" in note for note in estimate.notes)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("n", [10, 100, 1000])
 def test_duplicates_never_give_nan_and_never_hide_what_is_there(n):
     draw = np.random.default_rng(n)

@@ -15,7 +15,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.report import Cell
 from secmix.protocols import PDMM, Plain, SecureSum
 from secmix.reporting import words
-from secmix.reporting.figures.network import network_alt, network_figure, spots
+from secmix.reporting.figures.network_figure import network_alt, network_figure, spots
 from secmix.transcript import SERVER, Lines, lines_of
 
 CYCLE = [(0, 1), (0, 3), (1, 2), (2, 3)]
@@ -94,6 +94,7 @@ def test_an_audit_draws_what_each_adversary_reads_and_the_server() -> None:
     assert network_figure(open_, "n") != network_figure(open_.model_copy(update={"heard": []}), "n")
 
 
+@pytest.mark.build
 def test_lines_read_in_part_are_named() -> None:
     cell = cells()[0].model_copy(update={"heard": [(SERVER, 2)]})
     assert words.readable(cell) == "The adversary reads messages on 1 of the 4 lines in use: server–2."

@@ -10,7 +10,7 @@ from released_means import best_rate
 from scipy.stats import binom
 
 from secmix.errors import SecmixError
-from secmix.estimators.membership import RATE, counted, least_runs, membership
+from secmix.estimators.row_membership import RATE, counted, least_runs, membership
 from secmix.privacy import gaussian_epsilon
 
 RUNS = 2000

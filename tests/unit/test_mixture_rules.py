@@ -12,10 +12,9 @@ from secmix import Mixture
 from secmix.adversaries.attacks.mixture_failures import (
     FAILURES,
     component_failure,
-    foreign_data,
     touched_components,
 )
-from secmix.aggregators.mixture import (
+from secmix.aggregators.mixture_rules import (
     RejectedMixtures,
     aligned,
     ared,
@@ -291,10 +290,6 @@ def test_failures_touch_only_whom_they_name():
         sent = component_failure(given, touched, rng, kind)
         same = (sent.means == given.means).all(-1) & (sent.covariances == given.covariances).all((-1, -2))
         assert_array_equal(~same, touched.astype(bool))
-    sent = foreign_data(given, [3], machines(1, seed=9))
-    assert_allclose(sent.means[3], machines(1, seed=9).means[0])
-    with pytest.raises(DataError, match="foreign"):
-        foreign_data(given, [3, 4], machines(1))
     with pytest.raises(DataError, match="from 0 to 19"):
         FAILURES["mean"](given, [20], rng)
 

@@ -13,9 +13,11 @@ from rich.console import Console
 
 import secmix
 from secmix._base.naming import called, label, listed, named
+from secmix.auditing.cell_parts import LeakageCurve
 from secmix.auditing.exposure.exposures import exposures
-from secmix.errors import ScenarioError
+from secmix.errors import ScenarioError, brief
 from secmix.reporting import FORMATS, compare, print_changes, print_report
+from secmix.reporting.figures.curves import leakage_figure
 from secmix.reporting.formats.exposure_tables import print_exposures
 from secmix.scenario import from_dict
 
@@ -51,6 +53,7 @@ def escaped(name: str, how: str) -> str:
     )
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_format_names_the_nodes(kind: str, report: secmix.Report) -> None:
     text = FORMATS[kind][1](report)
@@ -128,3 +131,23 @@ def test_a_range_of_nodes_is_spread_where_they_have_names() -> None:
     names = [f"site {chr(97 + k)}" for k in range(17)]
     assert named(sentence, names) == f"the sum over {', '.join(names[k] for k in nodes)} is known"
     assert named(sentence, names[:16]) == sentence
+
+
+def test_labels_of_a_figure_are_cut_at_a_name_and_say_how_many_are_left() -> None:
+    curves = [
+        LeakageCurve(node=k, evidence="gaussian", iterations=[0, 1], single=[0.1, 0.1], cumulative=[0.1, 0.2])
+        for k in range(5)
+    ]
+    clinics = leakage_figure(curves, None, "f", [f"Clinic {k}" for k in range(5)])
+    assert re.findall(r"<text[^>]*>([^<]*more)</text>", clinics) == ["Clinic 0 and 4 more"]
+    assert "nodes 0, 1, 2, 3, 4" in re.findall(r"<text[^>]*>([^<]*)</text>", leakage_figure(curves, None, "f"))
+
+
+def test_a_text_is_cut_between_words() -> None:
+    listed = "of " + ", ".join(f"Northern Hospital {k}" for k in range(50)) + ": give each a row"
+    cut = brief(listed, 100)
+    assert len(cut) <= 100
+    head, tail = cut.split(" … ")
+    assert listed.startswith(head)
+    assert listed[len(head)] == " "
+    assert listed.endswith(tail)

@@ -64,12 +64,14 @@ def verdict(protocol: Any, adversary: Adversary | None = None, **policy: Any) ->
 # --- limits ---
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("adversary", [CuriousServer(), HonestButCurious([1]), Eavesdropper()])
 def test_a_right_protocol_holds_at_the_limit_that_its_noise_keeps_and_not_below(adversary: Adversary) -> None:
     assert verdict(Descent(), adversary, max_normalised_leakage=1.001 * EXPLAINED) == "holds"
     assert verdict(Descent(), adversary, max_normalised_leakage=0.999 * EXPLAINED) == "inconclusive"
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("neighbours", "limit"), [("replace", MU), ("add-or-remove", MU / 2)])
 def test_epsilon_is_held_against_its_limit_in_the_relation_of_the_policy(neighbours: str, limit: float) -> None:
     epsilon = gaussian_epsilon(limit, DELTA)
@@ -98,6 +100,7 @@ def test_all_limits_of_a_policy_are_asked() -> None:
     assert verdict(Descent(), max_epsilon=1.001 * EPSILON, delta=DELTA, max_normalised_leakage=0.1) == "inconclusive"
 
 
+@pytest.mark.build
 def test_a_bound_on_a_row_clears_no_node() -> None:
     lax: dict[str, Any] = {"max_normalised_leakage": 0.9}
     assert verdict(Descent(twins.of_rows), **lax, unit="row") == "holds"
@@ -112,6 +115,7 @@ def test_noise_clears_nothing_that_no_limit_is_set_to() -> None:
     assert "set max_normalised_leakage or max_epsilon" in found.cells[0].nodes[0].why
 
 
+@pytest.mark.build
 def test_no_epsilon_is_proved_of_a_sum() -> None:
     policy: dict[str, Any] = {"max_epsilon": 1e6, "max_normalised_leakage": 1.0}
     for limits in (policy, {"max_epsilon": 1e6}, {"max_epsilon": 1e6, "max_revealed_nodes": 2}):
@@ -178,6 +182,7 @@ def test_an_adversary_that_deviates_is_not_bounded() -> None:
 # --- epsilon from below ---
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("wrong", "about"),
     [
@@ -202,6 +207,7 @@ def test_epsilon_above_the_limit_is_seen_in_runs(wrong: Descent, about: dict[str
     assert "runs on each of the two" in lower[0].notes[1]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("step", [twins.of_node, twins.by_laplace])
 @pytest.mark.usefixtures("measured")
 def test_no_right_protocol_is_found_above_its_epsilon(step: Any) -> None:

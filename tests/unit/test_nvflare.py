@@ -68,7 +68,7 @@ def results(job: JobRecording, sender: str, task: str = "train"):
 def test_recorded_messages_are_those_that_the_clients_log(jobs):
     job = jobs.recordings["linear"]
     assert (job.server, job.clients, job.changed) == (SERVER, ("site-1", "site-2"), ())
-    assert all(m.seen_at == "both ends" for m in job.messages)
+    assert all(m.recorded_at == "both ends" for m in job.messages)
     said, sent = nvflare_jobs.logged(jobs.folder / "linear-workspace", "site-2"), results(job, "site-2")
     assert len(said) == len(sent) == 2
     for logged, message in zip(said, sent, strict=True):
@@ -140,7 +140,7 @@ def test_swarm_learning_is_read_by_the_client_that_aggregates_and_not_by_the_ser
     job = jobs.recordings["swarm"]
     sent = [m for m in job.messages if m.task == "swarm_report_learn_result" and not m.reply]
     assert sent
-    assert all({m.sender, m.receiver} == {"site-1", "site-2"} and m.seen_at == "both ends" for m in sent)
+    assert all({m.sender, m.receiver} == {"site-1", "site-2"} and m.recorded_at == "both ends" for m in sent)
     found = audit_job(job)
     for message in sent:
         learned = {each.party: each for each in found.learned if each.client == message.sender}

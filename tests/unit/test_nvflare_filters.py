@@ -334,6 +334,6 @@ def test_a_message_that_arrives_as_another_is_told(seed, tmp_path):
     given = a_context("server", "site-1", TASK_NAME="train", TASK_ID="0")
     apply_filters("task_result_filters", a_model(seed), given, server.config.task_result_filters, "train", "in")
     job = read_job(tmp_path)
-    assert [m.seen_at for m in job.messages] == ["server" if seed else "both ends"]
+    assert [m.recorded_at for m in job.messages] == ["server" if seed else "both ends"]
     assert len(job.changed) == seed
     assert any("arrived otherwise than it left" in each for each in audit_job(job).remarks) == bool(seed)

@@ -10,7 +10,7 @@ import pytest
 
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.evidence.premises import known_of_sums
+from secmix.auditing.evidence.doubted_premises import known_of_sums
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.invertible_sums import _groups
 from secmix.auditing.observation.memory import block_size
@@ -103,6 +103,7 @@ def test_behind_masks_only_the_sum_is_read() -> None:
     assert found.readings[0].subspace.describe() == ["x0 + x1 + x2 + x3 + x4"]
 
 
+@pytest.mark.build
 def test_reused_masks_are_read_jointly() -> None:
     assert seen(PDMM(sigma=10.0), Eavesdropper()).joint is None
     for init in ("kmeans", "moments"):
@@ -184,6 +185,7 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return ran
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("protocol", "adversary"),
     [
@@ -218,6 +220,7 @@ def _unprecedented(*_: Any) -> Any:
     raise module.ProbeMismatch
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("protocol", [PDMM(schedule="asynchronous"), PDMM(loss=0.3), PDMM(masks="reused")])
 def test_blocks_that_take_another_course_are_probed_anew(protocol: Any, blocks: list[bool]) -> None:
     seen(protocol, HonestButCurious({1, 3}))

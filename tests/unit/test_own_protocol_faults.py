@@ -13,6 +13,7 @@ from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.errors import SecmixError
 from secmix.estimators import leaked_subspace
 from secmix.protocols import Plain
+from secmix.testing import check_protocol
 from secmix.transcript import Channel
 
 
@@ -49,6 +50,18 @@ class Outside(Plain):
         return super().average(inputs, network, rng, masks=masks, channel=channel)
 
 
+class StaticMasks(Plain):
+    @staticmethod
+    def draw_masks(runs: int, m: int, network: Any, rng: Any) -> Any:  # type: ignore[override]
+        return rng.normal(size=(runs, 1, m))
+
+
+class MasksOfClass(Plain):
+    @classmethod
+    def draw_masks(cls, runs: int, m: int, network: Any, rng: Any) -> Any:  # type: ignore[override]
+        return rng.normal(size=(runs, 1, m))
+
+
 FAULTS: dict[type[Plain], str] = {
     ReturnsOne: r"average\(\) returned a value of type ndarray; return two: the averages \(runs, nodes, entries\), and "
     r"channel\.transcript",
@@ -56,6 +69,9 @@ FAULTS: dict[type[Plain], str] = {
     TakesTwo: r"average\(inputs, network\) must take \(inputs, network, rng, \*, masks=None, channel=None\)",
     OneNode: r"average\(\) returned averages of shape \(\d+, 1, \d+\), expected \(\d+, 4, \d+\)",
     MasksByEntry: r"draw_masks\(\) returned shape \(\d+, \d+\); return \(runs, masks, entries\), here \(\d+, \.",
+    StaticMasks: r"StaticMasks\.draw_masks is a staticmethod; it must be an ordinary method: leave out @staticmethod, "
+    r"and write def draw_masks\(self, runs, m, network, rng\)",
+    MasksOfClass: r"MasksOfClass\.draw_masks is a classmethod; it must be an ordinary method",
     Outside: r"average\(\) sent 'x' in round 0 from node 4 to node 0; the network has nodes 0 to 3, the server is -1",
 }
 
@@ -72,6 +88,12 @@ def test_what_a_protocol_must_take_and_return_is_said(kind: type[Plain]) -> None
     with pytest.raises(SecmixError, match=FAULTS[kind]) as error:
         secmix.audit(scenario, protocols={"own": kind()})
     assert "linear.py" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [StaticMasks, MasksOfClass])
+def test_a_check_says_the_same_of_draw_masks(kind: type[Plain]) -> None:
+    with pytest.raises(SecmixError, match=FAULTS[kind]):
+        check_protocol(kind())
 
 
 class WordsOfPairs:

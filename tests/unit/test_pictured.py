@@ -35,6 +35,7 @@ def mine(tmp_path: Path) -> dict[str, Any]:
     return {**SCENARIO, "data": {"name": "csv", "path": str(place)}}
 
 
+@pytest.mark.build
 def test_rows_of_public_data_are_shown_beside_the_true_ones() -> None:
     shown = secmix.audit(SCENARIO).cells[0].picture
     assert shown is not None

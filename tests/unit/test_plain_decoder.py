@@ -110,6 +110,7 @@ def test_an_entry_that_follows_from_the_others_is_told_with_them() -> None:
     assert found(truth[:, 0, [0, 2, 3, 4]], truth)[0].complete
 
 
+@pytest.mark.build
 def test_long_vectors_are_told_entry_by_entry() -> None:
     truth = np.random.default_rng(0).normal(size=(RUNS, 2, 80))
     got = decode_directly(truth, read_as(PLACE, words(truth[:, 1]).astype(np.uint64), ()), [0, 1], [0, 1], RUNS // 2)

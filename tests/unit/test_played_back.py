@@ -36,6 +36,7 @@ def bounds(protocol: Any, policy: dict[str, Any], rows: int = 5) -> list[NoiseBo
 # --- right twins: the bound is that of the closed form, for the releases that reach the unit ---
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("step", "policy", "sensitivity"),
     [
@@ -95,11 +96,13 @@ def test_laplace_noise_has_its_own_bound() -> None:
         assert bound.explained == pytest.approx(explained_variance_bound(laplace=[2 * NORM / SCALE] * 2))
 
 
+@pytest.mark.build
 def test_only_releases_count_that_the_unit_reaches() -> None:
     assert len(played(Descent(rounds=3)).releases) == 9
     assert bounds(Descent(rounds=3), NODE)[0].releases.startswith("3 releases at noisy_protocols.py")
 
 
+@pytest.mark.build
 def test_a_row_counts_in_every_release_that_it_may_be_in() -> None:
     rounds = 30  # one row in each, and fewer replays than rows
     found = bounds(Descent(twins.batches, rounds=rounds), ROW, rows=rounds)
@@ -108,6 +111,7 @@ def test_a_row_counts_in_every_release_that_it_may_be_in() -> None:
         assert bound.explained == pytest.approx(explained_variance_bound(gaussian=[2 * NORM / SCALE] * rounds))
 
 
+@pytest.mark.build
 def test_the_number_of_replays_is_a_printed_premise() -> None:
     found = played(Descent())
     replays = found.nodes[0].replays

@@ -30,6 +30,7 @@ from secmix.privacy import (
 # --- closed forms ---
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("mu", [0.1, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize(("relation", "moves"), [("ADD_OR_REMOVE_ONE", 1), ("REPLACE_ONE", 2)])
 def test_gaussian_releases_spend_what_dp_accounting_says_in_the_same_relation(

@@ -110,7 +110,7 @@ def test_a_part_that_cannot_be_sent_is_told_so_before_any_process_begins() -> No
 @pytest.mark.build
 def test_workers_find_the_collector_at_work() -> None:
     script = f"import gc, {processes._PRELOADED}\nprint(gc.isenabled())\n"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout.split() == ["True"]
 
 

@@ -46,6 +46,7 @@ def define(lines: str) -> Any:
     return NOTEBOOK.Mine
 
 
+@pytest.mark.build
 def test_a_class_that_is_defined_anew_is_proved_anew() -> None:
     right = define("    pass")
     assert verdict_of(right()).startswith("holds: Proved")
@@ -53,6 +54,7 @@ def test_a_class_that_is_defined_anew_is_proved_anew() -> None:
     assert "Not proved: a branch on a secret" in verdict_of(wrong())
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("settings", [{}, {"schedule": "synchronous"}, {"loss": 0.1}])
 def test_rounds_of_pdmm_may_be_rehearsed_in_the_trace(settings: dict[str, Any]) -> None:
     """As in the first call of a process, and in every call in which messages are lost."""
@@ -62,6 +64,7 @@ def test_rounds_of_pdmm_may_be_rehearsed_in_the_trace(settings: dict[str, Any]) 
     assert prove(PDMM(**settings), path, list(inputs)).open == ""
 
 
+@pytest.mark.build
 def test_a_method_that_is_replaced_is_proved_anew() -> None:
     right = define("    pass")
     assert verdict_of(right()).startswith("holds: Proved")
@@ -85,6 +88,7 @@ class FromSeeds(Pairwise):
         return super().average(inputs, network, rng, masks=np.stack(masks), channel=channel)
 
 
+@pytest.mark.build
 def test_seeds_are_proved_where_the_size_of_masks_can_be_set() -> None:
     """No curve over that size is drawn: nothing is read off unit masks where seeds are drawn."""
     assert verdict_of(FromSeeds()).startswith("holds: Proved")
@@ -130,6 +134,7 @@ class Weighed(Pairwise):
         return super().average(np.clip(np.asarray(inputs), -3, 3) * weights, network, rng, **given)
 
 
+@pytest.mark.build
 def test_nodes_that_are_weighed_otherwise_are_said_to_be() -> None:
     scenario = {
         "network": {"kind": "complete", "nodes": 5},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from secmix.estimators.exact.provenance import _Span
+from secmix.estimators.exact.presumed import _Span
 
 
 @pytest.mark.parametrize("piece", [1, 3, 40])

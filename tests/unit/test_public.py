@@ -17,7 +17,7 @@ from secmix.adversaries.reconstructions.released import reconstruct_released
 from secmix.auditing.report import Report
 from secmix.data import gaussian, prepared
 from secmix.errors import ScenarioError
-from secmix.estimators.membership import RATE
+from secmix.estimators.row_membership import RATE
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.privacy import gaussian_epsilon
@@ -124,6 +124,7 @@ def test_a_mixture_of_few_rows_gives_all_of_them():
     assert reconstruct_released(KnownMessages(0, few, 1, 2, em, network, rng, counts=(1, 1, 1))) is None
 
 
+@pytest.mark.build
 def test_rows_span_a_released_subspace_that_has_room_for_all():
     report = audited(
         FederatedPCA(3, rule="power_method", iterations=3),
@@ -164,6 +165,7 @@ class NoisyMean(MeanOfRows):
         return super().collaborate(short, network, rng, channel=channel)
 
 
+@pytest.mark.build
 def test_a_result_with_noise_of_proven_epsilon_tells_no_more_than_that():
     delta, knowing = 1e-5, PublicReader(knows=[0, 2])  # all other rows are known: the strongest public
     most = np.exp(gaussian_epsilon(2 / 3 / 0.8, delta)) * RATE + delta
@@ -175,6 +177,7 @@ def test_a_result_with_noise_of_proven_epsilon_tells_no_more_than_that():
     assert lows[0] <= most < 0.5 < lows[1]
 
 
+@pytest.mark.build
 def test_a_limit_on_membership_is_asked_of_the_public_alone():
     policy = {"max_membership": 0.02}
     both = secmix.audit(

@@ -18,6 +18,7 @@ NAMES = st.lists(st.one_of(st.text(), st.integers()), max_size=3).map(tuple)
 KEYS = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from(PURPOSES), NAMES)
 
 
+@pytest.mark.build
 @given(KEYS)
 def test_the_same_name_draws_the_same(key: tuple[int, str, tuple[str | int, ...]]) -> None:
     seed, purpose, names = key

@@ -68,12 +68,14 @@ class PrintsSeldom(Pairwise):
             print(s[1, 0].tolist())
 
 
+@pytest.mark.build
 def test_an_iteration_that_prints_is_found_and_shown() -> None:
     nodes = {each.node: each for each in audited(PrintsSeldom()).nodes}
     assert nodes[1].verdict == "violated"
     assert "in iteration 700 its input is in what is printed (an outsider reads it)" in nodes[1].why
 
 
+@pytest.mark.build
 def test_what_is_public_in_a_log_accuses_nobody() -> None:
     assert {each.verdict for each in audited(LogsWhatIsPublic()).nodes} == {"inconclusive"}
 

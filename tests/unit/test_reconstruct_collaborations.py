@@ -184,6 +184,7 @@ def test_rows_asked_about_are_heard(adversary):
     assert np.isnan(found.rows[:, -1]).all()
 
 
+@pytest.mark.build
 def test_losses_of_enough_predictions_tell_y():
     found, rows = fitted(["forest"], 6, 3, learners=9, exchange="predictions")
     assert_allclose(found.rows, rows, atol=1e-7)

@@ -57,6 +57,7 @@ def test_a_fixed_point_is_the_sums_of_the_statistics_at_itself():
     assert errors[0] > 10 * errors[1] > 100 * errors[2]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("n", "d", "k"), [(4, 2, 2), (5, 3, 2)])
 def test_all_rows_come_back_exactly_though_em_stopped_at_its_tolerance(n, d, k):
     certified = 0

@@ -34,6 +34,7 @@ def rows_of(seed, counts=(1, 3, 2, 4), d=5, runs=1):
     return [rng.standard_normal((runs, count, d)) for count in counts]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("adversary", [SERVER, OTHERS], ids=["server", "all others"])
 @given(
     seeds,
@@ -70,6 +71,7 @@ def test_of_rows_that_end_at_the_same_message_the_next_round_tells_which(adversa
     assert_allclose(two.rows, parts[0][0], atol=1e-9)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("seed", "steps"), [(3, 4), (13, 2), (55, 4), (108, 2), (125, 4), (123628, 2)])
 def test_no_other_row_that_trains_alike_is_certified(seed, steps):
     """Of these messages the first row that was found was another, and it was certified.
@@ -127,6 +129,7 @@ def test_the_row_of_a_relu_layer_comes_out_in_single_precision():
     assert share(protocol, rows_of(3, (1, 3, 2), 5, runs=40), 1e-3 * 3) >= 0.95
 
 
+@pytest.mark.build
 def test_four_rows_of_a_relu_layer_are_taken_apart():
     protocol = FederatedRegression("relu", hidden=100, weight_decay=0.1)
     assert share(protocol, rows_of(4, (4, 3, 2), 4, runs=5), 1e-6) >= 0.8

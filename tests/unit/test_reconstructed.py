@@ -8,7 +8,7 @@ import pytest
 from secmix._base.checks import Array
 from secmix.adversaries import Reconstruction
 from secmix.auditing.evidence.reconstruction import _judged
-from secmix.auditing.observation import collaborations
+from secmix.auditing.observation import collaboration_observation
 from secmix.auditing.report import Finding
 
 ABOUT = {"protocol": "p", "adversary": "a", "node": 0}
@@ -96,4 +96,4 @@ def test_most_of_a_row_known_exactly_is_revealed() -> None:
 
 
 def test_so_many_runs_are_tried() -> None:
-    assert len(TRUTH) == collaborations.TRIED
+    assert len(TRUTH) == collaboration_observation.TRIED

@@ -26,7 +26,7 @@ def sent(sender, receiver, arrays=(), task="train", tag="round 0", reply=None, *
         "reply": receiver == SERVER if reply is None else reply,
         "arrays": {path: array.ravel() for path, array in arrays.items()},
         "shapes": {path: array.shape for path, array in arrays.items()},
-        "singles": {}, "opaque": frozenset(), "code": "OK", "history": (), "seen_at": "both ends", "time": 0.0,
+        "singles": {}, "opaque": frozenset(), "code": "OK", "history": (), "recorded_at": "both ends", "time": 0.0,
         "encrypted": True,
     }  # fmt: skip
     return JobMessage(**{**values, **more})

@@ -14,7 +14,7 @@ import pytest
 
 from secmix.auditing import decide
 from secmix.auditing.baseline import counted
-from secmix.auditing.cell_parts import NodeClaim, NodeSummary, PrivacyClaim
+from secmix.auditing.cell_parts import BOUND_ASSUMES, NodeClaim, NodeSummary, PrivacyClaim
 from secmix.auditing.recorded import JobAudit
 from secmix.auditing.recorded.controls import Control
 from secmix.auditing.recorded.recorded_job import LISTENER, Learned
@@ -27,7 +27,7 @@ from secmix.reporting import write
 from secmix.reporting.formats.release_html import render
 from secmix.reporting.release.of_recorded import page_of_job
 from secmix.reporting.release.of_report import release_page
-from secmix.reporting.release.page import NOT_ANSWERED, PUBLIC, as_text, json_schema, published
+from secmix.reporting.release.page import NOT_ANSWERED, PUBLIC, json_schema, published
 from secmix.scenario import AcceptedSpec
 
 
@@ -99,7 +99,9 @@ def test_both_files_are_written_and_say_the_same(tmp_path):
 
 
 def test_the_schema_that_ships_is_that_of_the_code():
-    assert published() == as_text(), "write secmix.reporting.release.page.as_text() to release.schema.json"
+    assert published() == json.dumps(json_schema(), indent=1, ensure_ascii=False) + "\n", (
+        "write release.schema.json anew"
+    )
 
 
 def test_the_first_sentence_is_the_verdict_of_the_report():
@@ -145,6 +147,9 @@ def test_what_holds_has_its_assumptions_and_what_does_not_hold_has_none():
 def test_a_proof_without_printed_assumptions_still_names_where_they_stand():
     (output,) = release_page(report(cell("holds", assumptions=[]))).outputs
     assert "What a proof assumes" in output.readers[1].assumptions[0]
+    (output,) = release_page(report(cell("holds", assumptions=[BOUND_ASSUMES]))).outputs
+    assert output.readers[1].assumptions[0] == BOUND_ASSUMES
+    assert "What a proof assumes" in output.readers[1].assumptions[1]
 
 
 def test_nodes_that_hold_beside_one_that_is_revealed_keep_their_own_verdicts():

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from secmix.auditing.noise.replays.reach import reach_of
 from secmix.errors import DataError, SecmixError
 from secmix.privacy import clip, gaussian, laplace, releases_epsilon
-from secmix.privacy.ledger import Clip, Ledger, clipped, noting
+from secmix.privacy.noted_releases import Clip, Ledger, clipped, noting
 
 NUMBERS = st.floats(-1e6, 1e6)
 VECTORS = arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 4)), elements=NUMBERS)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from secmix.aggregators.mixture.transport import _transport
+from secmix.aggregators.mixture_rules.transport import _transport
 from secmix.protocols.graphfed import local
 from secmix.protocols.mixture import local_mixture
 from secmix.protocols.mixture.local_mixture import fit_mixtures

@@ -12,12 +12,12 @@ from handmade_reports import hostile_cell
 import secmix
 from secmix._base.checks import Array
 from secmix.adversaries import HonestButCurious
-from secmix.auditing.assemble import _sentence
 from secmix.auditing.baseline import counted
 from secmix.auditing.counterexamples.decode import Decoded
 from secmix.auditing.counterexamples.evidence import _finding
 from secmix.auditing.exposure.exposures import exposures
 from secmix.auditing.setup import build_setup
+from secmix.auditing.verdict_sentence import _sentence
 from secmix.errors import ScenarioError, SecmixError
 from secmix.estimators.estimate import Estimate
 from secmix.protocols import SecureSum
@@ -38,6 +38,7 @@ def scenario(**changes: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.build
 def test_a_network_that_changed_is_a_change() -> None:
     cycle, whole = secmix.audit(scenario()), secmix.audit(scenario(network={"kind": "complete", "nodes": 4}))
     (change, *_) = compare(cycle, whole)
@@ -91,6 +92,7 @@ class Previewed(SecureSum):
         return super().average(inputs, network, rng, masks=masks, channel=channel)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("policy", "is_said"),
     [({"max_revealed_nodes": 0}, True), ({"max_revealed_nodes": 0, "max_normalised_leakage": 0.5}, False)],
@@ -113,6 +115,7 @@ class Shifted(SecureSum):
         return averages + 1e4 * np.arange(averages.shape[2]), transcript
 
 
+@pytest.mark.build
 def test_a_result_that_is_no_average_is_said_first() -> None:
     report = secmix.audit(
         scenario(), protocols={"shifted": Shifted(), "sum": SecureSum()}, adversaries={"ear": HonestButCurious([1])}

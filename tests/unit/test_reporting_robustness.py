@@ -83,6 +83,7 @@ def test_page_says_what_colluders_can_do(written: dict[str, str], report: Report
     assert order == sorted(order)
 
 
+@pytest.mark.build
 def test_a_cell_without_robustness_is_as_ever(written: dict[str, str], tmp_path: Path) -> None:
     plain, mixed = hostile_report(), audit(None, robustness())
     (page,) = write(plain, tmp_path, ["html"])
@@ -120,7 +121,7 @@ def test_odd_points_render(points: list[RobustnessPoint], policy: dict[str, floa
 
 
 def test_figure_is_logarithmic_where_the_range_asks() -> None:
-    from secmix.reporting.figures.robustness import robustness_figure
+    from secmix.reporting.figures.robustness_figure import robustness_figure
 
     cell: Cell = hostile_cell("p", "a", "violated")
     near = robustness_figure(cell, robustness(points=[point(1, 0.2, 0.5), point(2, 0.4)]), {}, "a")

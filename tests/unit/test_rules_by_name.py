@@ -97,7 +97,8 @@ def test_graphfed_and_mixtures_take_a_users_rule(own):
         parts, network=Network.complete(4), rng=0
     )
     np.testing.assert_allclose(ours.mixtures_.means, theirs.mixtures_.means)
-    assert DistributedMixture(2, rule="secmix.aggregators.mixture:dfmr").aggregate is aggregators.mixture.dfmr
+    named = DistributedMixture(2, rule="secmix.aggregators.mixture_rules:dfmr")
+    assert named.aggregate is aggregators.mixture_rules.dfmr
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_traits_are_those_declared_and_a_name_alone_proves_nothing(own):
         return np.mean(messages, axis=0)
 
     assert traits_of(trimmed_mean) is None
-    trimmed_mean.__module__ = "secmix.aggregators.vector.coordinatewise"
+    trimmed_mean.__module__ = "secmix.aggregators.vector_rules.coordinatewise"
     assert traits_of(trimmed_mean) is None  # nor its module
     trimmed_mean.traits = Traits("trimmed_mean", "itself", tolerates=lambda n, f: f)
     assert not is_ours(trimmed_mean)

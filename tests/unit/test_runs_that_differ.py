@@ -14,7 +14,7 @@ from soundness.verdict import audited
 from secmix._base.checks import Array
 from secmix.adversaries import Attack, Colluders, CuriousServer, Eavesdropper
 from secmix.api import audit
-from secmix.auditing.observation.collaborations import COLUMNS, _columns, block_size
+from secmix.auditing.observation.collaboration_observation import COLUMNS, _columns, block_size
 from secmix.auditing.report import Report
 from secmix.auditing.setup import CollaborationSetup, build_setup
 from secmix.errors import SecmixError

@@ -35,7 +35,7 @@ from secmix.auditing.noise.replays.playback import play_back
 from secmix.auditing.noise.replays.played_calls import root_with_other_noise
 from secmix.auditing.noise.replays.sampled import play_back_sampled
 from secmix.privacy import clip, gaussian, gaussian_epsilon
-from secmix.privacy.ledger import Ledger, noting
+from secmix.privacy.noted_releases import Ledger, noting
 from secmix.protocols.collaboration import run_by_run
 from secmix.scenario import PolicySpec, terms_of
 

@@ -228,6 +228,41 @@ def test_sweeps_multiply_in_the_order_they_are_written() -> None:
     ]
 
 
+def test_a_swept_setting_is_named_once() -> None:
+    text = """network.kind = "cycle"
+        [protocol]
+        name = "pdmm"
+        [adversary]
+        name = "honest_but_curious"
+        [sweep]
+        "protocol.sigma" = [10.0, 20.0]
+        "adversary.corrupt" = [[1], [1, 2]]
+        runs = [100, 200]
+    """
+    titles = [(cell.protocol.title, cell.adversary.title) for cell in parse(text).cells()]
+    assert titles[0] == ("pdmm, sigma = 10.0, runs = 100", "honest_but_curious, corrupt = [1]")
+    assert titles[-1] == ("pdmm, sigma = 20.0, runs = 200", "honest_but_curious, corrupt = [1, 2]")
+    assert len(set(titles)) == 8
+
+
+def test_a_setting_that_a_label_hides_is_named_with_it() -> None:
+    text = """network.kind = "cycle"
+        [protocol]
+        name = "pdmm"
+        label = "D"
+        [adversary]
+        name = "honest_but_curious"
+        label = "A"
+        [sweep]
+        "protocol.sigma" = [10.0, 20.0]
+        "adversary.corrupt" = [[1], [1, 2]]
+    """
+    [first, *_] = parse(text).cells()
+    assert first.protocol.title == "D, protocol.sigma = 10.0, adversary.corrupt = [1]"
+    labels = text.replace('label = "D"', "").replace('"protocol.sigma" = [10.0, 20.0]', '"protocol.label" = ["E", "F"]')
+    assert [cell.protocol.title.split(",")[0] for cell in parse(labels).cells()] == ["E", "E", "F", "F"]
+
+
 @pytest.mark.parametrize("order", [("protocol", '"protocol.sigma"'), ('"protocol.sigma"', "protocol")])
 def test_a_setting_swept_beside_its_table_reaches_the_cell_in_either_order(order: tuple[str, str]) -> None:
     swept = {"protocol": '[{name = "pdmm", label = "D"}]', '"protocol.sigma"': "[1.0, 20.0]"}

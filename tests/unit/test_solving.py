@@ -41,6 +41,7 @@ def found(report: Report) -> dict[int, float]:
 PASSIVE = {"name": "honest_but_curious", "corrupt": [1, 3]}
 
 
+@pytest.mark.build
 def test_the_sum_of_three_rows_gives_them_away() -> None:
     report = audit({"name": "pdmm", "sigma": 100.0}, PASSIVE)
     assert report.cells[0].leaked == ["x0 + x2 + x4", "x1", "x3"]
@@ -53,6 +54,7 @@ def test_the_sum_of_three_rows_gives_them_away() -> None:
     assert "the records are known, but not their owners" in node.why
 
 
+@pytest.mark.build
 def test_what_is_known_already_is_not_solved_for_and_said() -> None:
     report = audit({"name": "plain"}, {"name": "curious_server"}, rows=2)
     assert {node.standing for node in report.cells[0].nodes} == {"revealed"}
@@ -63,6 +65,7 @@ def test_what_is_known_already_is_not_solved_for_and_said() -> None:
     )
 
 
+@pytest.mark.build
 def test_two_rows_on_an_arc_of_secure_summation_too() -> None:
     shares = found(audit({"name": "secure_sum"}, PASSIVE))
     assert set(shares) == {0, 4}  # node 2 stands alone, and needs no solving
@@ -93,6 +96,7 @@ def test_where_no_sum_is_known_nothing_is_solved() -> None:
     assert found(audit({"name": "secure_sum"}, {"name": "eavesdropper"})) == {}
 
 
+@pytest.mark.build
 def test_sums_that_defences_alter_are_never_certified_but_the_error_is_told() -> None:
     report = audit({"name": "secure_sum"}, PASSIVE, model={"iterations": 4, "noise_std": 1e-3})
     assert set(found(report).values()) == {0.0}
@@ -101,6 +105,7 @@ def test_sums_that_defences_alter_are_never_certified_but_the_error_is_told() ->
     assert report.verdict != "holds"  # node 2 stands alone on its arc, and the others are not cleared
 
 
+@pytest.mark.build
 def test_a_covariance_floor_in_the_model_does_not_keep_sums_from_being_solved() -> None:
     shares = found(audit({"name": "secure_sum"}, PASSIVE, model={"iterations": 4, "covariance_floor": 0.2}))
     assert min(shares.values()) >= 0.5
@@ -135,6 +140,7 @@ def known_exactly(model: dict[str, float], *evidence: str) -> Report:
     )
 
 
+@pytest.mark.build
 def test_a_noisy_vector_that_is_known_does_not_reveal_the_row_nor_clear_it() -> None:
     assert known_exactly({}).verdict == "violated"
     for model in ({"noise_std": 1.0}, {"rounding": 0.1}, {"noise_multiplier": 1.0, "clip_radius": 1.0}):
@@ -169,6 +175,7 @@ def test_what_an_eavesdropper_never_hears_stays_cleared_with_noise() -> None:
     assert {f.normalised_high for f in report.findings} == {0.0}
 
 
+@pytest.mark.build
 def test_what_a_defence_costs_is_told_as_output_error() -> None:
     """Against EM on the pooled rows without it; with it the same noise was once drawn on both sides, or other noise."""
     costs = [
@@ -231,6 +238,7 @@ def test_rows_that_stand_alone_in_some_runs_are_looked_for_in_many(seed: int) ->
     assert all("of the runs: set max_normalised_leakage" in s.why for s in report.cells[0].nodes if s.node != 1)
 
 
+@pytest.mark.build
 def test_how_often_a_row_stands_alone_is_held_against_the_limit() -> None:
     settings: dict[str, Any] = {
         "runs": 400,

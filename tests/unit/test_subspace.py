@@ -9,10 +9,10 @@ import warnings
 import numpy as np
 import pytest
 
+from secmix.adversaries.against_rules.subspaces import consensus, geodesic, tightest, worst_basis
 from secmix.adversaries.attacks.subspace import SUBSPACE_FIXED, orthogonal, reverse, speaking
-from secmix.adversaries.search.subspaces import consensus, geodesic, tightest, worst_basis
 from secmix.aggregators import RejectedMessages
-from secmix.aggregators.subspace import (
+from secmix.aggregators.subspace_rules import (
     RejectedBases,
     orthonormal,
     power_method,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from secmix.adversaries import Attack, CuriousServer, HonestButCurious, TamperingChannel
+from secmix.adversaries.against_rules.subspaces import consensus
 from secmix.adversaries.attacks.subspace import (
     SUBSPACE_FIXED,
     SUBSPACE_FORGERIES,
@@ -14,8 +15,7 @@ from secmix.adversaries.attacks.subspace import (
     orthogonal,
     reverse,
 )
-from secmix.adversaries.search.subspaces import consensus
-from secmix.aggregators.subspace import (
+from secmix.aggregators.subspace_rules import (
     power_method,
     subspace_distance,
     subspace_median,
@@ -172,6 +172,7 @@ def audit_cell(protocol, parts, forgery=None, scale=1.0):
     return protocol.collaborate(parts, NETWORK, np.random.default_rng(0), channel=channel), channel.transcript
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("scale", [1.0, 1e6])
 @pytest.mark.parametrize("attack", SUBSPACE_FORGERIES)
 def test_no_attack_takes_the_subspace_median_beyond_its_bounds(attack, scale):

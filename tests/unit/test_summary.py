@@ -9,7 +9,15 @@ import pytest
 
 from secmix.adversaries import CuriousServer, Eavesdropper, MaliciousServer, ModelServer
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.cell_parts import Coalitions, NodeSummary, Standing, Trial, Verdict
+from secmix.auditing.cell_parts import (
+    Coalitions,
+    NodeSummary,
+    Robustness,
+    RobustnessPoint,
+    Standing,
+    Trial,
+    Verdict,
+)
 from secmix.auditing.report import Cell, Report
 from secmix.reporting.formats import html, markdown
 from secmix.reporting.summary import summary
@@ -239,17 +247,84 @@ def test_each_number_of_the_first_page_leads_to_where_it_comes_from() -> None:
         assert f'id="{anchor}"' in page
 
 
+def withstands(proven: list[float | None], **more: Any) -> Robustness:
+    points = [
+        RobustnessPoint(colluders=k, fraction=k / 5, found=0.1, proven=bound, found_by="")
+        for k, bound in enumerate(proven, 1)
+    ]
+    content = {"colluders": 1, "breakdown": 0.4, "breakdown_proven": 0.4, "spread": "s", "damages": [], "why": ""}
+    return Robustness(**{**content, "points": points, "verdict": "holds", **more})
+
+
+REVEALED_UNASKED = [each.model_copy(update={"verdict": "not asked"}) for each in REVEALED]
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ({"min_breakdown": 0.3}, ["whatever up to 2 of the 5 participants send, an average is off by at most 0.750"]),
+        ({"max_error_ratio": 0.6}, ["whatever up to 1 of the 5 participants send, an average is off by at most 0.500"]),
+        ({"min_breakdown": 0.3, "max_error_ratio": 0.6}, ["at most 0.500 times the largest", "at most 0.750 times"]),
+    ],
+)
+def test_what_is_proved_of_colluders_stands_first_with_its_number_and_what_it_assumes(
+    policy: dict[str, float], said: list[str]
+) -> None:
+    cells = [
+        cell("Trimmed", "A", "holds", REVEALED_UNASKED, robustness=withstands([0.5, 0.75])),
+        cell("Median", "A", "holds", REVEALED_UNASKED, robustness=withstands([0.25, 0.5])),
+    ]
+    found = report(*cells).model_copy(update={"policy": policy})
+    first = summary(found)[0]
+    assert all(words in first for words in said)
+    assert "under “Trimmed” and “Median”, if the theorems of the rules apply to the code that runs." in first
+    assert "2 of 3 other participants under “Trimmed” and “Median”, which the policy does not limit." in first
+    assert 'href="#cell-1-robustness">0.' in html.render(found)
+    assert 'id="cell-1-robustness"' in html.render(found)
+
+
+def test_what_is_violated_stands_before_what_is_proved() -> None:
+    pushed = withstands([None, None], verdict="violated")
+    cells = [
+        cell("Plain", "A", "violated", REVEALED_UNASKED, robustness=pushed),
+        cell("Trimmed", "A", "holds", REVEALED_UNASKED, robustness=withstands([0.5, 0.75])),
+    ]
+    first = summary(report(*cells).model_copy(update={"policy": {"min_breakdown": 0.3}}))[0]
+    assert first.index("can change the joint result more than allowed under “Plain”") < first.index("It is proved that")
+
+
+def test_a_bound_without_a_number_is_told_without_one_and_none_that_is_not_proved() -> None:
+    def first(robustness: Robustness, verdict: Verdict, **more: Any) -> str:
+        found = report(cell("P", "A", verdict, CLEAR, robustness=robustness, **more))
+        return summary(found.model_copy(update={"policy": {"min_breakdown": 0.3}}))[0]
+
+    assert "an average is off by at most a bounded amount under “P”" in first(withstands([0.5, None]), "holds")
+    whole = first(withstands([0.5, 2.0]), "holds", is_collaboration=True)
+    assert "the joint result of the audited runs is off by at most 2.00 times the median difference" in whole
+    assert "theorems" not in first(withstands([0.5, 0.75], verdict="inconclusive"), "inconclusive")
+
+
 def test_no_change_is_missing_where_none_was_looked_for() -> None:
     """An audit that was ended said that it knows no change that would mend it."""
     ended = cell("Ring", "Neighbours", "inconclusive", OPEN, unmeasured=["the time limit had passed"])
     assert "Part of this audit was not done" in summary(report(ended))[-1]
-    assert "no change that would help" in summary(report(cell("Ring", "Neighbours", "inconclusive", OPEN)))[-1]
+    assert "None is proposed, since part of this combination was not audited." in markdown.render(report(ended))
+    undecided = report(cell("Ring", "Neighbours", "inconclusive", OPEN))
+    assert summary(undecided)[-1].startswith("No fault was shown, so no change was tried")
+    assert "No fault was shown, so no change was tried: why" in markdown.render(undecided)
+    violated = report(cell("Ring", "Neighbours", "violated", REVEALED))
+    assert "no change that would help" in summary(violated)[-1]
+    assert "Nothing that this audit can name." in html.render(violated)
+    assert "Nothing for this policy." in html.render(report(cell("Ring", "Neighbours", "holds", CLEAR)))
 
 
 def test_a_combination_that_was_never_begun_reveals_not_nobody_but_is_not_measured() -> None:
     late = "the time limit had passed"
     never = [node(k, "inconclusive", "inconclusive").model_copy(update={"why": late}) for k in (0, 2)]
-    assert tally(cell("pdmm", "server", "inconclusive", never, unmeasured=[late])) == "not measured"
+    unbegun = cell("pdmm", "server", "inconclusive", never, unmeasured=[late], output_error=None)
+    assert tally(unbegun) == "not measured"
+    assert "Output error" not in markdown.render(report(unbegun)).split("How to read")[0]
+    assert "Output error</a>" not in html.render(report(unbegun))
     begun = [node(0, "revealed", "violated"), never[1]]
     assert tally(cell("pdmm", "server", "violated", begun, unmeasured=[late])) == "1 of 2 honest nodes revealed"
 

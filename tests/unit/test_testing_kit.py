@@ -103,6 +103,7 @@ def test_of(message):
 test_of.__test__ = False
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "rule", [sound, aggregators.trimmed_mean, aggregators.coordinate_median, aggregators.krum], ids=lambda r: r.__name__
 )

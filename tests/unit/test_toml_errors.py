@@ -8,7 +8,8 @@ import pytest
 
 from secmix.errors import ScenarioError
 from secmix.scenario import parse
-from secmix.scenario.resolve import read_accepted, read_policy
+from secmix.scenario.accepted import read_accepted
+from secmix.scenario.resolve import read_policy
 
 NETWORK = '[network]\nkind = "cycle"\nnodes = 4\n'
 

@@ -18,13 +18,13 @@ from secmix.adversaries import Adversary, CuriousServer, HonestButCurious
 from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.engine import run_cell
-from secmix.auditing.engine.estimate import clearing_nobody, estimate, planned_runs, too_wide
+from secmix.auditing.engine.expected_cost import clearing_nobody, estimate, planned_runs, too_wide
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.report import Cell
 from secmix.auditing.setup import SumSetup, build_setup
 from secmix.errors import SecmixError
-from secmix.estimators.exact.structure import LeakedSubspace
+from secmix.estimators.exact.leaked_subspace import LeakedSubspace
 from secmix.network import Network
 from secmix.protocols import PDMM, SecureAggregation, SecureSum, SumProtocol
 from secmix.scenario import Scenario, from_dict

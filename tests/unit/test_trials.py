@@ -85,6 +85,26 @@ def test_what_a_trial_says_is_what_an_audit_of_the_changed_scenario_finds(protoc
         assert (in_words(trial) in cell.advice) == trial.recommended
 
 
+class Unadvised:
+    """Plain sums, which advise nothing about themselves."""
+
+    inner = Plain()
+
+    def draw_masks(self, *given: Any) -> Any:
+        return self.inner.draw_masks(*given)
+
+    def average(self, *given: Any, **more: Any) -> Any:
+        return self.inner.average(*given, **more)
+
+
+def test_what_is_sent_unmasked_is_advised_to_be_masked_where_the_protocol_advises_nothing() -> None:
+    (cell,) = audited(scenario(SUM, LISTENER), protocols={"it": Unadvised()}).cells
+    assert cell.verdict == "violated"
+    assert "sent unmasked" in cell.nodes[0].why
+    said = "Add a secret mask to what each of nodes 0, 1, 2, 3, 4 sends: it is read as it stands. Not tried: audit the "
+    assert cell.advice == [said + "changed scenario before you rely on it."]
+
+
 def test_encrypting_the_lines_is_of_no_use_against_the_server() -> None:
     (cell,) = audited(scenario(PLAIN, SERVER)).cells
     (trial,) = [trial for trial in cell.trials if trial.change == {"protocol.encrypted": True}]

@@ -9,7 +9,7 @@ import pytest
 
 import secmix
 from secmix.auditing.cell_parts import NodeSummary
-from secmix.auditing.cells.fields import explained, reasons, runs_needed, sentence
+from secmix.auditing.cells.fields import explained, not_measured, reasons, runs_needed, sentence
 from secmix.auditing.decide import Premises, of_findings, of_leakage
 from secmix.auditing.report import Finding
 from secmix.kernel import Clearance, Open, clear_bounds
@@ -129,6 +129,7 @@ def test_the_sentence_of_the_cell_gives_the_reason() -> None:
     assert "could not be decided" not in sentence("violated", nodes, None)
 
 
+@pytest.mark.build
 def test_an_audit_says_it_on_the_line_of_the_node(tmp_path: Path) -> None:
     secmix.audit(
         {
@@ -144,3 +145,12 @@ def test_an_audit_says_it_on_the_line_of_the_node(tmp_path: Path) -> None:
     assert undecided
     assert any("limit 0.260" in node["why"] and "in place of 120" in node["why"] for node in undecided)
     assert "limit 0.260" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_what_was_not_measured_is_said_once_in_the_sentence_of_a_cell() -> None:
+    why = "known is a sum it is part of; not measured: the other runs: not reached"
+    node = NodeSummary(node=2, standing="inconclusive", worst=0.1, why=why, verdict="inconclusive")
+    said = sentence("inconclusive", [node], None) + not_measured(["the other runs: not reached"])
+    assert said.endswith("(node 2: known is a sum it is part of). Not measured: the other runs: not reached."), said
+    alone = node.model_copy(update={"why": "not measured: the other runs: not reached"})
+    assert "(node" not in sentence("inconclusive", [alone], None)

@@ -15,7 +15,7 @@ from secmix.auditing.observation import memory
 from secmix.auditing.observation.memory import too_large_to_probe
 from secmix.auditing.setup import SumSetup, build_setup
 from secmix.errors import SecmixError
-from secmix.kernel.trace import follow
+from secmix.kernel.tracing.trace import follow
 from secmix.protocols import PDMM, SecureAggregation, SumProtocol
 from secmix.scenario import from_dict
 from secmix.transcript import SERVER, Channel
@@ -50,6 +50,7 @@ class Bare(SecureAggregation):
         return super().average(inputs, network, rng, masks=masks, channel=channel)
 
 
+@pytest.mark.build
 def test_without_probes_the_proof_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     probed, unprobed = (audited(SecureAggregation(), monkeypatch, why).cells[0] for why in ("", WHY))
     assert unprobed.leaked == probed.leaked == ["x0 + x1 + x2 + x3"]
@@ -57,6 +58,7 @@ def test_without_probes_the_proof_says_the_same(monkeypatch: pytest.MonkeyPatch)
     assert "revealed" not in {node.standing for node in unprobed.nodes}
 
 
+@pytest.mark.build
 def test_without_probes_and_proof_nobody_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
     found = audited(Bare(), monkeypatch).cells[0]
     assert "holds" not in {found.verdict, *(node.verdict for node in found.nodes)}

@@ -78,6 +78,7 @@ def test_a_violation_stays_where_another_evidence_fails(
     assert f"not measured: {line}" in cell.notes
 
 
+@pytest.mark.build
 def test_nobody_is_cleared_where_an_evidence_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert audited("secure_aggregation").verdict == "holds"
     with_evidence(monkeypatch, failing(MemoryError()))
@@ -86,6 +87,7 @@ def test_nobody_is_cleared_where_an_evidence_fails(monkeypatch: pytest.MonkeyPat
     assert all("not measured: evidence 'extra': it ran out of memory" in node.why for node in cell.nodes)
 
 
+@pytest.mark.build
 def test_no_collaboration_is_cleared_where_an_evidence_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     unheard: dict[str, Any] = {**PCA, "adversary": {"name": "eavesdropper", "tapped": []}}
     assert audited(**unheard).verdict == "holds"
@@ -127,6 +129,7 @@ def test_a_violation_stays_where_another_part_fails(
     assert any(what in note for note in cell.notes)
 
 
+@pytest.mark.build
 def test_nothing_holds_where_the_coalitions_that_the_policy_asks_for_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"max_revealed_nodes": 0, "min_colluders": 1}
     assert audited("secure_aggregation", policy=limits).verdict == "holds"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.adversaries.reconstructions.layer import Unit, with_decay
+from secmix.adversaries.reconstructions.layer_ratios import Unit, with_decay
 
 
 def units_of(rng, m, d, size, *, x=None):
