@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from secmix._base import plugins
 from secmix.scenario import Scenario
-from secmix.scenario.schema import described, summary
+from secmix.scenario.editor_schema import described, summary
 
 Row = tuple[str, str, str, str]
 PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}

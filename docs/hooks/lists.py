@@ -85,13 +85,23 @@ def at_home(text: str) -> str:
     return re.sub(r"\]\((?!https?:|#)([^)]+)\)", moved, text)
 
 
-def above_docs(text: str, copied: Mapping[str, str]) -> str:
-    """A tutorial with links to files above ``docs`` that lead to the site's pages, beside those of ``docs``."""
+MADE_OF = {
+    "secmix/auditing/evidence": "evidence.md",
+    "secmix/adversaries/attacks": "threat-models.md#attacks",
+    "secmix/scenario/scenario_tables.py": "scenario.md",
+}
+"""Code that pages of the site are made of: in a checkout, which has no such page, links lead to the code."""
+
+
+def above_docs(text: str, where: str, copied: Mapping[str, str]) -> str:
+    """A page of ``docs`` with links to files above ``docs`` that lead to the site's pages, beside those of ``docs``."""
+    up = "../" * where.count("/")
+    places = {**copied, **MADE_OF}
 
     def moved(match: re.Match[str]) -> str:
-        return f"](../{copied.get(match[1], match[1])}"
+        return f"]({up}{places.get(match[1], match[1])}"
 
-    return re.sub(r"\]\(\.\./\.\./([^)#]+)", moved, text)
+    return re.sub(rf"\]\({re.escape(up)}\.\./([^)#]+)", moved, text)
 
 
 def names_alone(html: str) -> str:

@@ -59,8 +59,9 @@ def api(name: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead a tutorial's links to files of the checkout to the pages of the site that are made of them."""
-    return lists.above_docs(markdown, COPIED) if page.file.src_uri.startswith("tutorials/") else markdown
+    """Lead links to files of the checkout to the pages of the site that are made of them."""
+    written = (ROOT / "docs" / page.file.src_uri).exists()
+    return lists.above_docs(markdown, page.file.src_uri, COPIED) if written else markdown
 
 
 def on_page_content(html: str, **_: Any) -> str:
