@@ -26,6 +26,7 @@ from datetime import datetime as moment
 from os import times
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -249,7 +250,13 @@ def caught() -> int:
         return 0
 
 
+def replaced_by_a_mock() -> Any:
+    with patch.object(OWN, "time", Mock(return_value=2.0)):
+        return OWN.time()
+
+
 PLAIN: dict[str, Callable[[], Any]] = {
+    "a mock": replaced_by_a_mock,
     "methods of its own": lambda: (OWN.done(), OWN.time(), OWN.acquire("me")),
     "a lock": lambda: LOCK.acquire() and LOCK.release(),
     "a variable of the environment": lambda: os.environ.get("HOME"),
