@@ -39,7 +39,7 @@ _OF_DATA = frozenset(
     copy copyreg csv dataclasses decimal difflib enum errno fractions functools genericpath graphlib gzip hashlib heapq
     hmac html io itertools json keyword logging lzma math numbers operator pathlib pickle posixpath pprint queue random
     re reprlib secrets sre_compile statistics string stringprep struct textwrap time token tokenize types typing
-    unicodedata warnings zlib zoneinfo
+    unicodedata unittest.mock warnings zlib zoneinfo
     """.split()  # noqa: SIM905
 )
 """Modules that answer by what they are given, or are followed; what they ask of files is noted where that is asked."""
@@ -107,7 +107,7 @@ def _allowed() -> dict[int, Any]:
 
 def _is_of_data(module: str) -> bool:
     top = module.split(".")[0]
-    return not {top, top.lstrip("_")}.isdisjoint(_OF_DATA) or top not in sys.stdlib_module_names
+    return not {module, top, top.lstrip("_")}.isdisjoint(_OF_DATA) or top not in sys.stdlib_module_names
 
 
 def answers_by_data(value: Any) -> bool:
