@@ -50,10 +50,15 @@ class Stream:
     draws: list[tuple[Any, Any]] = field(default_factory=list)  # in order, if it is a generator's
 
     @functools.cached_property
+    def sources(self) -> set[Any]:
+        """The draws and the streams that its seed is made of."""
+        return {*map(_source, self.pieces)}
+
+    @functools.cached_property
     def roots(self) -> set[Any]:
         """The draws, and the streams without a seed, that it follows from in the end."""
         trace, roots = now(), set[Any]()
-        for source in {*map(_source, self.pieces)}:
+        for source in self.sources:
             above = trace.own(source[1]).stream if isinstance(source, tuple) else source
             roots |= {source[1]} if above < 0 else trace.streams[above].roots
         return roots or {("stream", self.number)}
@@ -337,13 +342,15 @@ def stream_of(
     of_iteration = [piece for piece in seed if piece[0] == "iteration"]
     if any(len({piece[1] for piece in of_iteration}) < piece[2] for piece in of_iteration):
         trace.leave("a part of the iteration in a seed")
+    sources = {_source(piece) for piece in seed if is_secret_piece(piece)}
     for stream in trace.streams:
         if stream.key == key:
             return cast(Stream, stream)
-        # Of a short seed nothing is proved anyway.
+        # Of a short seed nothing is proved anyway; seeds that have nothing in common differ in all bits of both.
         if (
             stream.key[0] == function
             and min(stream.bits, bits) >= ENOUGH
+            and not sources.isdisjoint(stream.sources)
             and _may_be_same(function, stream.key[1:], seed)
         ):
             trace.leave("two seeds that may be the same")
