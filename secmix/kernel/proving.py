@@ -107,7 +107,7 @@ def prove(
     runs = _batch_followed(traces[0])
     batch, two = ([np.repeat(each, k, axis=0) for each in brief[:calls]] for k in (runs, 2))
     is_used_again = in_other_calls and not iterations and not reuses and runs > 2
-    unheard = [run([*brief[:calls], *batch[:is_used_again]], heard=False)] if in_other_calls else []
+    unheard = [_unheard(run, brief[:calls], batch[:is_used_again], long)] if in_other_calls else []
     several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(ways[0])])]
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
@@ -160,6 +160,15 @@ def prove(
     assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
     tables = _tables([] if open_ else fits)
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
+
+
+def _unheard(run: Callable[..., Fit], calls: Calls, batch: Calls, long: bool) -> Fit:
+    """Trace calls without a channel; of long ones the first alone, where it leaves nothing and no seed comes again."""
+    if long and not batch:
+        fit = run(calls[:1], heard=False)
+        if fit.error or (fit.kept[1] == fit.kept[0] and not fit.trace.streams and not fit.trace.by_value):
+            return fit
+    return run([*calls, *batch], heard=False)
 
 
 def _turns(*fits: Fit) -> dict[tuple[tuple[int, str], ...], None]:

@@ -15,7 +15,7 @@ import pytest
 from unit.kernel.examples import RingSum, bare
 
 from secmix.adversaries import CuriousServer
-from secmix.kernel import clear, prove
+from secmix.kernel import clear, prove, proving
 from secmix.kernel.clearance import KnownSums, Open
 from secmix.kernel.tracing import trace as tracing
 from secmix.network import Network
@@ -170,6 +170,26 @@ def test_a_channel_of_its_own_carries_what_is_followed() -> None:
 
 def test_a_channel_of_another_class_is_not_followed() -> None:
     assert "a message on another channel than the one given" in reason(Unheard(Kind))
+
+
+def test_of_long_calls_without_a_channel_one_is_followed_unless_it_keeps_something(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unheard: list[int] = []
+
+    def counted(protocol: Any, network: Any, inputs: Any, *, heard: bool = True, **kw: Any) -> Any:
+        if not heard:
+            unheard.append(len(inputs))
+        return tracing.follow(protocol, network, inputs, heard=heard, **kw)
+
+    monkeypatch.setattr(proving, "follow", counted)
+    monkeypatch.setattr(proving, "_MOST_HANDED", 1)  # an object is not used again in larger batches
+    monkeypatch.setattr(proving, "_MUCH", 0)
+    assert not reason(Unheard())
+    known = cleared(KeptUnheard())
+    assert isinstance(known, KnownSums)
+    assert max(known.exact.values()) > 0.9
+    assert unheard == [1, 1, 3]
 
 
 def test_what_hangs_on_coins_in_batches_alone_is_not_covered() -> None:
