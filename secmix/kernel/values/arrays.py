@@ -107,6 +107,8 @@ class Followed(np.ndarray[Any, Any]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, (Followed, Number)) and index.dtype.kind in "iu" and is_secret(index):
             return np.take(self, index, axis=0)
+        if _is_secret_mask(index, self):
+            return Selected(self.copy(), index)
         index = public(index, "an index made of a secret")
         if self.table is not None and (part := self.table.at(index)) is not None:
             is_copy = isinstance(index, (np.ndarray, list))  # it is a copy
@@ -116,10 +118,12 @@ class Followed(np.ndarray[Any, Any]):
         return found if isinstance(found, np.ndarray) else array_of(found, self.kind)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        fitting(value, self.kind)
-        if isinstance(index, Followed) and index.kind.kind == "b" and is_secret(index):
-            self[...] = np.where(index, value, self)
+        if _is_secret_mask(index, self):
+            value = value.put_back(index) if isinstance(value, Selected) else value
+            fitting(value, self.kind)
+            self[...] = np.where(_beside(index, self), value, self)
             return
+        fitting(value, self.kind)
         if self._put(index, value):
             return
         given = followed(value, self.kind)
@@ -201,6 +205,76 @@ class Followed(np.ndarray[Any, Any]):
         return repr(values(self, TEXT))
 
     __str__ = __repr__
+
+
+def _is_secret_mask(index: Any, array: Followed) -> bool:
+    is_mask = isinstance(index, Followed) and index.kind.kind == "b" and is_secret(index)
+    return is_mask and index.ndim > 0 and index.shape == array.shape[: index.ndim]
+
+
+def _beside(mask: Followed, array: Followed) -> Any:
+    """Return a mask of leading axes with as many axes as the array has."""
+    return mask.reshape(*mask.shape, *[1] * (array.ndim - mask.ndim))
+
+
+class Selected(np.lib.mixins.NDArrayOperatorsMixin):
+    """What a secret mask selects: how many numbers, is a secret. They may be changed one by one, put back, and summed.
+
+    All numbers of the array are computed with, whether they are selected or not.
+    """
+
+    __slots__ = ("_mask", "_numbers", "_was")
+
+    def __init__(self, numbers: Followed, mask: Followed) -> None:
+        self._numbers, self._mask, self._was = numbers, mask, mask.reading.ravel().tolist()
+
+    @property
+    def dtype(self) -> Any:
+        """Return the nominal type."""
+        return self._numbers.kind
+
+    def put_back(self, mask: Any) -> Any:
+        """Return all numbers of the array, for those at the same mask to be put back."""
+        if mask is not self._mask or not all(map(operator.is_, self._was, mask.reading.ravel().tolist())):
+            now().leave(_LOOKED_AT)
+        return self._numbers
+
+    def astype(self, dtype: Any) -> Selected:
+        """Return the numbers as another type."""
+        return Selected(self._numbers.astype(dtype), self._mask)
+
+    def copy(self) -> Selected:
+        """Return a copy."""
+        return Selected(self._numbers.copy(), self._mask)
+
+    def sum(self) -> Any:
+        """Add them up."""
+        numbers = self.put_back(self._mask)
+        return np.where(_beside(self._mask, numbers), numbers, numbers.kind.type(0)).sum()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kw: Any) -> Any:
+        if method != "__call__" or kw:
+            now().leave(_LOOKED_AT)
+        all_numbers = [each.put_back(self._mask) if isinstance(each, Selected) else each for each in inputs]
+        if any(np.ndim(each) for each in inputs if not isinstance(each, Selected)):  # as many as are selected
+            now().leave(_LOOKED_AT)
+        if not out:
+            return Selected(ufunc(*all_numbers), self._mask)
+        ufunc(*all_numbers, out=out[0].put_back(self._mask))
+        return out[0]
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kw: Any) -> Any:
+        if func in (np.clip, np.round) and not any(map(np.ndim, (*args[1:], *kw.values()))):
+            return Selected(func(self.put_back(self._mask), *args[1:], **kw), self._mask)
+        return self.sum() if func is np.sum and len(args) == 1 and not kw else now().leave(_LOOKED_AT)
+
+    def __getattr__(self, name: str) -> Any:
+        return now().leave(_LOOKED_AT)
+
+
+_LOOKED_AT = "an index made of a secret"
+for _name in """array bool contains float format getitem index int iter len reduce_ex repr setitem str""".split():  # noqa: SIM905
+    setattr(Selected, f"__{_name}__", lambda self, *args, **kw: now().leave(_LOOKED_AT))
 
 
 UNWRITTEN = Number(0.0, None, 0, ANYTHING, 0, pure=False)
