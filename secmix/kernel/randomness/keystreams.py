@@ -102,10 +102,15 @@ def _algorithm_of(digestmod: Any) -> str:
     return str(name).lower().replace("-", "_").split(" ")[0]
 
 
+def _within_a_block(key: SecretBytes, name: str) -> SecretBytes:
+    """Hash a key that is longer than a block of the hash, as HMAC does."""
+    is_long = len(key) > getattr(hashlib, name)().block_size
+    return as_bytes(_algorithm(name, data=key).digest()) if is_long else key
+
+
 def _hmac(key: Any, msg: Any = None, digestmod: Any = "") -> Hash:
-    key, name = as_bytes(key), _algorithm_of(digestmod)
-    if len(key) > getattr(hashlib, name)().block_size:  # which is what hmac does
-        key = as_bytes(_algorithm(name, data=key).digest())
+    name = _algorithm_of(digestmod)
+    key = _within_a_block(as_bytes(key), name)
     return Hash(f"hmac {name}", lambda: hmac.new(key.plain, digestmod=name), _as_key(key), b"" if msg is None else msg)
 
 
@@ -113,7 +118,17 @@ def _digest(key: Any, msg: Any, digest: Any) -> Any:
     return _hmac(key, msg, digest).digest()
 
 
+def _pbkdf2(hash_name: Any, password: Any, salt: Any, iterations: int, dklen: Any = None) -> Any:
+    """Stand for PBKDF2 (RFC 8018), which is keyed by a password; fewer of its bytes are the first of more."""
+    name, salt = _algorithm_of(hash_name), as_bytes(salt)
+    key = _within_a_block(as_bytes(password), name)
+    plain = hashlib.pbkdf2_hmac(name, key.plain, salt.plain, iterations, dklen)
+    stream = _stream(f"hmac {name} ({iterations} times)", [*_as_key(key), *as_pieces([salt])])
+    return plain if stream is None else stream.octets(plain)
+
+
 ALGORITHMS: dict[str, Callable[..., Any]] = {name: _named(name) for name in _NAMES} | {"new": _new}
+ALGORITHMS |= {"pbkdf2_hmac": _pbkdf2}
 KEYED: dict[str, Callable[..., Any]] = {"new": _hmac, "digest": _digest, "HMAC": _hmac}
 
 

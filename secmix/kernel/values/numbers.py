@@ -438,6 +438,8 @@ _NEEDS = {
     **dict.fromkeys(("asin", "acos", "acosh", "atanh", "gamma", "lgamma", "factorial", "isqrt", "pow"), (0, INF)),
     **dict.fromkeys(("comb", "perm", "log to a base"), (0, INF)),
     **{"left shift": (1, 0), "rshift": (1, 0), "other lshift": (0, 0), "other rshift": (0, 0)},
+    **{"gammaln of a library": (0, _TINY), "psi of a library": (0, _SMALL), "entr of a library": (0, 0.0)},
+    **{"xlogy of a library": (1, _TINY), "xlog1py of a library": (1, 2.0**-53 - 1), "huber of a library": (0, 0.0)},
 }
 """Functions that are finite where one argument is at least so large; all others that are followed always are."""
 _RAISING_FOR_ZERO = frozenset(
@@ -447,7 +449,7 @@ _RAISING_FOR_ZERO = frozenset(
 _POWERS = {"power": (0, 1), "float_power": (0, 1), "power None": (0, 1), "other pow": (1, 0)}
 """Powers, and which of their arguments is the base, and which the exponent."""
 OF_LIBRARY = " of a library"  # behind the name of a ufunc that is not NumPy's
-_ALWAYS_FINITE = frozenset({"expit", "erf", "erfc", "ndtr", "exprel"})
+_ALWAYS_FINITE = frozenset({"expit", "log_expit", "erf", "erfc", "ndtr", "log_ndtr", "exprel"})
 _BOUNDING = COMPARISONS | {"maximum", "minimum", "isfinite", "isnan", "isinf"}
 _RISING = frozenset({"sqrt", "exp"})  # and not negative: a factor below 1 makes up for their rounding
 _OF_ORDER = frozenset("median percentile quantile nanmedian nanpercentile nanquantile sort partition".split())  # noqa: SIM905
@@ -474,7 +476,7 @@ def _is_finite(name: str, args: Any) -> bool:
         return False
     if name in _POWERS:
         return _is_power_finite(*(args[place] for place in _POWERS[name]))
-    if name.endswith(OF_LIBRARY):
+    if name.endswith(OF_LIBRARY) and name not in _NEEDS:
         return name.removesuffix(OF_LIBRARY) in _ALWAYS_FINITE
     place, least = _NEEDS.get("log to a base" if name == "log" and len(args) > 1 else name, (0, None))
     of = bounds[place]

@@ -312,11 +312,13 @@ FINITE = """
 scipy.special.softmax(x, axis=1) | scipy.special.log_softmax(x[0]) | scipy.special.logsumexp(x[0], axis=0) | np.exp(x - scipy.special.logsumexp(x, axis=1, keepdims=True))
 scipy.special.expit(x) | x * x | np.abs(x) | np.sqrt(np.abs(x)) | np.log(np.maximum(x, 0.1)) | np.log1p(np.abs(x) + 1) | 1 / (np.abs(x) + 0.5) | x ** 2
 x / np.maximum(np.abs(x) / 4, 0.1) | np.minimum(1, 2 / np.maximum(x, 1.0)) | np.exp(x) | np.clip(x, -np.inf, 2.0) | np.reciprocal(np.exp(x) * 2 + 1)
+scipy.special.log_expit(x) | scipy.special.gammaln(np.maximum(x, 0.5)) | scipy.special.digamma(np.abs(x) + 1) | scipy.special.entr(np.abs(x)) | scipy.special.xlogy(x, np.clip(x, 0.1, 1)) | scipy.special.xlog1py(x, np.abs(x)) | scipy.special.huber(1.0, x)
 np.where(x > 0, x, 0.0) | x / np.maximum(np.linalg.norm(x[0]), 1.0) | np.power(np.maximum(x, 0.5), 0.5) | x > np.inf | np.sqrt(np.where(x > 0, 1.0, 0.0))
 """
 MAYBE = """
 scipy.special.softmax(np.where([True, True, False], x[0], -np.inf)) | scipy.special.logsumexp(np.append(x[0], np.inf)) | scipy.special.log_softmax(np.append(x[0], np.nan))
 scipy.special.logit(x) | np.sqrt(x) | np.log(x) | np.log(np.abs(x)) | np.log1p(x) | 1 / x | x / x[:, :1] | np.reciprocal(x) | x ** -1 | x ** 0.5 | np.arcsin(x)
+scipy.special.gammaln(np.abs(x)) | scipy.special.entr(x) | scipy.special.xlogy(np.abs(x), x) | scipy.special.huber(x, 1.0) | scipy.special.logit(np.clip(x, 0.0, 1.0))
 np.where(x > 5, np.inf, x) | np.where(x > 5, x, np.nan) | np.mod(2.0, x) | x % x[:, :1] | 1 / (np.abs(x) - 1) | x[0, 0] / x[0, 1] | np.corrcoef(x[0], x[0])
 1 / np.minimum(np.maximum(x, 1.0), 0.0) | np.sqrt(-np.abs(x)) | x * np.inf | np.power(x, x[:, :1]) | 2.0 % x[0, 0]
 """

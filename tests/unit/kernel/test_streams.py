@@ -82,6 +82,10 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
     "hashlib.new": lambda seed, m, channel: _blocks(lambda b: hashlib.new("sha3_256", seed.tobytes() + b).digest(), m),
     "shake": lambda seed, m, channel: np.frombuffer(hashlib.shake_256(seed.tobytes()).digest(8 * m), dtype="<u8"),
     "hmac": _keyed,
+    "PBKDF2": lambda seed, m, channel: np.frombuffer(
+        hashlib.pbkdf2_hmac("sha256", seed.tobytes(), b"round" + channel.iteration.to_bytes(8, "big"), 2, 8 * m),
+        np.uint64,
+    ),
     "a chain": _chained,
     "blake2b": _one_by_one,
     "one long number": lambda seed, m, channel: _words(
@@ -97,6 +101,12 @@ SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
     "a residue": (lambda seed, m, channel: _words(np.random.default_rng(seed[0] % 2**32), m), 32),
     "few bytes": (
         lambda seed, m, channel: _blocks(lambda b: hashlib.sha256(seed.tobytes()[:6] + b).digest(), m),
+        48,
+    ),
+    "a short password": (
+        lambda seed, m, channel: np.frombuffer(
+            hashlib.pbkdf2_hmac("sha512", password=seed.tobytes()[:6], salt=b"", iterations=2, dklen=8 * m), np.uint64
+        ),
         48,
     ),
     "a rest in bytes": (
