@@ -306,10 +306,14 @@ def _ciphers() -> dict[int, Any]:
     return stands_for
 
 
-def _seed_sequence(entropy: Any = None, **more: Any) -> Any:
-    """Stand for ``SeedSequence``: of a secret seed it is the seed, which generators take as it is."""
-    made = _not_followed(np.random.SeedSequence, "SeedSequence")
-    return entropy if is_seed(entropy) and not more else made(entropy, **more)
+def _seed_sequence(entropy: Any = None, *, spawn_key: Any = (), **more: Any) -> Any:
+    """Stand for ``SeedSequence``: of a secret seed it is the seed, which generators take as it is.
+
+    A key of where it was spawned stands behind the seed, as NumPy has it for seeds of 128 bits or more.
+    """
+    if is_seed(entropy) and not more:
+        return [entropy, *spawn_key] if spawn_key else entropy
+    return _not_followed(np.random.SeedSequence, "SeedSequence")(entropy, spawn_key=spawn_key, **more)
 
 
 def _bits(name: str) -> Callable[..., Any]:

@@ -76,6 +76,12 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
     "a list": lambda seed, m, channel: _words(np.random.default_rng([seed[0], 9, seed[1]]), m),
     "the iteration": lambda seed, m, channel: _words(np.random.default_rng([*seed[:2], channel.iteration]), m),
     "a seed sequence": lambda seed, m, channel: _words(np.random.default_rng(np.random.SeedSequence(seed[:3])), m),
+    "a spawn key": lambda seed, m, channel: _words(
+        np.random.default_rng(
+            np.random.SeedSequence(int.from_bytes(seed.tobytes(), "little"), spawn_key=(channel.iteration, 3))
+        ),
+        m,
+    ),
     "Philox": lambda seed, m, channel: _words(np.random.Generator(np.random.Philox(key=seed[:2])), m),
     "MT19937": lambda seed, m, channel: _words(np.random.Generator(np.random.MT19937(seed)), m),
     "sha256": lambda seed, m, channel: _blocks(lambda block: hashlib.sha256(seed.tobytes() + block).digest(), m),
@@ -124,6 +130,9 @@ SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
     "a short chain": (lambda seed, m, channel: _words(np.random.default_rng(_short_chain(seed)), m), 64),
 }
 OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
+    "a spawn key behind a short seed": lambda seed, m, channel: _words(
+        np.random.default_rng(np.random.SeedSequence(seed[:1], spawn_key=(3, seed.size))), m
+    ),
     "arithmetic": lambda seed, m, channel: _words(np.random.default_rng([*seed[:3], seed[3] + seed[2]]), m),
     "a part of the iteration": lambda seed, m, channel: _blocks(
         lambda b: hashlib.sha256(seed.tobytes() + channel.iteration.to_bytes(8, "big")[7:] + b).digest(), m
