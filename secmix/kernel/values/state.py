@@ -22,7 +22,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -430,9 +430,26 @@ def is_followed(node: Any, frame: Any) -> bool:
     return any(type(each).__module__.startswith("secmix.kernel") for each in values)
 
 
+class _Text(tuple[str, ...]):
+    """Lines of a file, hashed once: what was read from them is looked up in every trace, of a hundred files."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+_TEXTS: dict[str, tuple[list[str], _Text]] = {}
+
+
 def text_of(file: str) -> tuple[str, ...]:
     """Return the lines of a file, none where it cannot be read."""
-    return tuple(linecache.getlines(file))
+    lines = linecache.getlines(file)
+    if file not in _TEXTS or _TEXTS[file][0] is not lines:
+        _TEXTS[file] = lines, _Text(lines)
+    return _TEXTS[file][1]
 
 
 def file_of(module: str) -> str:
