@@ -234,7 +234,7 @@ def residue(number: Number) -> Piece | None:
     variable, modulus = bare(number), number.modulus
     if variable is not None:
         return ("draw", variable, now().own(variable).range)
-    if modulus in (0, INF) or not number.form or [*number.terms.values()] != [1]:
+    if modulus in (0, INF) or not number.form or [each % modulus for each in number.terms.values()] != [1]:
         return None
     variable = next(iter(number.form))
     own = now().own(variable)

@@ -100,6 +100,7 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
     "words side by side": lambda seed, m, channel: _words(
         np.random.default_rng(int(seed[0]) + (int(seed[1]) << 128)), m
     ),
+    "shares that are joined": lambda seed, m, channel: _words(np.random.default_rng(_joined([*map(int, seed)])), m),
     "halves": lambda seed, m, channel: _words(np.random.default_rng([s % 2**32 for s in seed]), m),
 }
 SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
@@ -162,6 +163,12 @@ OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
     ),
     "text": lambda seed, m, channel: _words(np.random.default_rng(int(seed.tobytes().hex(), 16)), m),
 }
+
+
+def _joined(seed: Any) -> Any:
+    """Share words of 32 bits by straight lines, and join the shares of two."""
+    shares = [[(word + k * seed[3]) % 2**32 for k in (1, 2)] for word in seed[:3]]
+    return [(2 * one + (2**32 - 1) * other) % 2**32 for one, other in shares] + seed[3:]
 
 
 def _short_chain(seed: Any) -> Any:
