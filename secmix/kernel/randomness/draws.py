@@ -321,16 +321,23 @@ def seeded_bits(kind: Any, seed: Any) -> SecretBits:
     return SecretBits(kind([int(getattr(each, "value", each)) for each in several]), stream)
 
 
-def keyed_bits(kind: Any, key: Any) -> SecretBits:
-    """Return a bit generator that works with the key itself, two words of 64 bits or one of 128."""
+def keyed_bits(kind: Any, key: Any, counter: Any = 0) -> SecretBits:
+    """Return a bit generator that works with the key itself, two words of 64 bits or one of 128.
+
+    Of a ``counter`` the two last words may be others than zero: the draws that follow do not meet then.
+    """
     several = list(numbers_of(key))
     words = [bytes_of(each, 16 // len(several), "little") for each in several] if len(several) in (1, 2) else []
     if not words:
         now().leave("a key of another length than 128 bits")
-    stream = stream_of(f"{kind.__name__} with a key", as_pieces(words))
-    return SecretBits(
-        with_key(kind, sum(int.from_bytes(w.plain, "little") << 64 * k for k, w in enumerate(words))), stream
-    )
+    places = [0] * 4 if type(counter) is int and not counter else list(numbers_of(counter))
+    if len(places) != 4 or any(type(each) is not int or each for each in places[:2]):
+        now().leave("a counter whose first two words are not zero")
+    ends = [bytes_of(each, 8, "little") for each in places[2:]]
+    stream = stream_of(f"{kind.__name__} with a key", as_pieces([*words, *ends]))
+    plain_key = sum(int.from_bytes(w.plain, "little") << 64 * k for k, w in enumerate(words))
+    begin = [0, 0, *(int.from_bytes(each.plain, "little") for each in ends)]
+    return SecretBits(with_key(kind, plain_key, counter=begin), stream)
 
 
 def with_key(kind: Any, key: Any, **more: Any) -> Any:

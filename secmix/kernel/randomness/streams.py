@@ -20,7 +20,7 @@ import numpy as np
 from secmix.kernel.randomness.coins import ITSELF, Public
 from secmix.kernel.values.arrays import Followed, array_of, as_words, concrete, is_secret, values
 from secmix.kernel.values.forms import alone
-from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.numbers import Number, function
 from secmix.kernel.values.state import DRAWS, INF, Place, Trace, following, here, may_be_caught, now
 
 OF_SEQUENCE = "of a SeedSequence"
@@ -256,6 +256,8 @@ def secret_pieces(number: Number) -> list[Piece]:
     """Return the draw that a number is, or is the rest of, or the bytes of draws that lie side by side in it."""
     if (piece := residue(number)) is not None:
         return [piece]
+    if isinstance(number.key, tuple) and number.key[0].startswith(_BYTE):
+        return [("byte", ("draw", bare(number.key[1])), int(number.key[0].removeprefix(_BYTE)))]
     pieces: list[Piece] = []
     left = number.value if number.modulus == INF else None
     for variable, coefficient in sorted(number.terms.items(), key=operator.itemgetter(1)):
@@ -281,10 +283,22 @@ def number_of(octets: SecretBytes, order: str) -> Any:
         words = _words_of_draws(pieces)
         if words is not None:
             return words
+        if len(pieces) == 1:
+            return _byte_of(of[1], first)
     elif kind == "byte" and all(piece == ("byte", of, first + k) for k, piece in enumerate(octets.pieces)):
         return now().streams[of].word(first, value, len(octets), order)
     now().leave("secret bytes of several kinds as one number")
     return value
+
+
+_BYTE = "byte "
+
+
+def _byte_of(variable: int, place: int) -> Number:
+    """Return a byte of a draw as a number, which says what it is a piece of."""
+    number = function(f"{_BYTE}{place}", lambda value: value >> 8 * place & 255, _draw(variable), step=1)
+    number.below = 256
+    return number  # type: ignore[no-any-return]
 
 
 def _words_of_draws(pieces: Sequence[Piece | None]) -> Any:

@@ -321,9 +321,9 @@ def _bits(name: str) -> Callable[..., Any]:
 
     def bits(seed: Any = None, *args: Any, key: Any = None, **more: Any) -> Any:
         if is_seed(seed) or is_seed(key):
-            if args or more:
+            if args or {*more} - ({"counter"} if key is not None else set()):
                 now().leave(f"{name} with more than a secret seed or key")
-            return seeded_bits(kind, seed) if key is None else keyed_bits(kind, key)
+            return seeded_bits(kind, seed) if key is None else keyed_bits(kind, key, **more)
         return kind(seed, *args, **more) if key is None else with_key(kind, key, **more)
 
     return bits

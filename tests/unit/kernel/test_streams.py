@@ -83,6 +83,12 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
         m,
     ),
     "Philox": lambda seed, m, channel: _words(np.random.Generator(np.random.Philox(key=seed[:2])), m),
+    "Philox, numbered": lambda seed, m, channel: _words(
+        np.random.Generator(np.random.Philox(key=seed[:2], counter=[0, 0, 7, channel.iteration])), m
+    ),
+    "bytes one by one": lambda seed, m, channel: _words(
+        np.random.default_rng([*list(seed.tobytes()), channel.iteration]), m
+    ),
     "MT19937": lambda seed, m, channel: _words(np.random.Generator(np.random.MT19937(seed)), m),
     "sha256": lambda seed, m, channel: _blocks(lambda block: hashlib.sha256(seed.tobytes() + block).digest(), m),
     "hashlib.new": lambda seed, m, channel: _blocks(lambda b: hashlib.new("sha3_256", seed.tobytes() + b).digest(), m),
@@ -105,6 +111,10 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
 }
 SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
     "one word": (lambda seed, m, channel: _words(np.random.default_rng(seed[0]), m), 64),
+    "a few bytes one by one": (
+        lambda seed, m, channel: _words(np.random.default_rng(list(seed.tobytes())[3:9]), m),
+        48,
+    ),
     "a residue": (lambda seed, m, channel: _words(np.random.default_rng(seed[0] % 2**32), m), 32),
     "few bytes": (
         lambda seed, m, channel: _blocks(lambda b: hashlib.sha256(seed.tobytes()[:6] + b).digest(), m),
@@ -133,6 +143,19 @@ SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
 OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
     "a spawn key behind a short seed": lambda seed, m, channel: _words(
         np.random.default_rng(np.random.SeedSequence(seed[:1], spawn_key=(3, seed.size))), m
+    ),
+    "counters side by side": lambda seed, m, channel: _words(
+        np.random.Generator(np.random.Philox(key=seed[:2], counter=[channel.iteration, 0, 0, 0])), m
+    ),
+    "a counter of another length": lambda seed, m, channel: _words(
+        np.random.Generator(np.random.Philox(key=seed[:2], counter=2**200)), m
+    ),
+    "a counter that may be none": lambda seed, m, channel: (
+        _words(np.random.Generator(np.random.Philox(key=seed[:2])), m)
+        + _words(np.random.Generator(np.random.Philox(key=seed[:2], counter=[0, 0, 0, channel.iteration])), m)
+    ),
+    "a byte that is changed": lambda seed, m, channel: _words(
+        np.random.default_rng([each + 1 for each in list(seed.tobytes())]), m
     ),
     "arithmetic": lambda seed, m, channel: _words(np.random.default_rng([*seed[:3], seed[3] + seed[2]]), m),
     "a part of the iteration": lambda seed, m, channel: _blocks(
