@@ -10,6 +10,8 @@ import functools
 import itertools
 import math
 import operator
+import re
+import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -205,6 +207,26 @@ def bytes_of(number: Any, length: int, order: Any) -> SecretBytes:
     pieces = [("byte", ("draw", variable), k) if k < width else None for k in range(length) if variable is not None]
     octets = SecretBytes(number.value.to_bytes(length, "little"), pieces)
     return octets if order == "little" else octets[::-1]
+
+
+def struct_packed(layout: Any, *numbers: Any) -> Any:
+    """Stand for ``struct.pack``: whole numbers, and bytes, one after the other, where some are not public."""
+    numbers = tuple(each.item() if isinstance(each, Followed) and each.size == 1 else each for each in numbers)
+    if not any(isinstance(each, (Public, Number, SecretBytes)) for each in numbers):
+        return struct.pack(layout, *numbers)
+    order, codes = layout[:1], re.findall(r"\d*[a-zA-Z?]", layout[1:])
+    if order not in "<>!" or len(codes) != len(numbers):
+        now().leave("struct.pack of secrets, or of the iteration, but by '<' or '>' and a letter for each")
+    octets = as_bytes(b"")
+    for code, number in zip(codes, numbers, strict=True):
+        size = struct.calcsize(order + code)
+        if isinstance(number, (Public, Number)) and code in tuple("bBhHiIlLqQ"):
+            octets = octets + bytes_of(number, size, "little" if order == "<" else "big")
+        elif isinstance(number, SecretBytes) and code == f"{len(number)}s":
+            octets = octets + number
+        else:
+            octets = octets + struct.pack(order + code, values(number, "struct.pack() of a secret"))
+    return octets if any(octets.pieces) else octets.plain
 
 
 def bytes_of_words(array: Followed) -> Any:

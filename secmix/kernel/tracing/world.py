@@ -63,6 +63,7 @@ from secmix.kernel.randomness.streams import (
     SecretBytes,
     from_bytes,
     number_drawn,
+    struct_packed,
     system_bytes,
     system_number,
     words_of,
@@ -83,11 +84,10 @@ _OF_KERNEL = {name: noted(getattr(os, name), SYSTEM) for name in ("getrandom",) 
 _MAKERS = {"zeros": 0, "empty": None, "ones": 1}
 _TAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite")
 _SPARSE = [getattr(scipy.sparse, f"{a}_{b}") for a in ("csr", "csc", "coo", "dia") for b in ("array", "matrix")]
-_NOT_FOLLOWED = (zlib, struct)
 _CLOCKS = [
     f"{n}{ns}" for n in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for ns in ("", "_ns")
 ]
-_WHOLE_MODULES = (*_NOT_FOLLOWED, random, time, hashlib, hmac)
+_WHOLE_MODULES = (zlib, struct, random, time, hashlib, hmac)
 
 
 def _maker(name: str) -> Callable[..., Any]:
@@ -289,8 +289,8 @@ def replacements() -> dict[int, Any]:
     replace(hmac, KEYED)
     replace(decimal, {"Decimal": _reading(decimal.Decimal)} | _noted(decimal, "getcontext", "localcontext"))
     replace(fractions, {"Fraction": _reading(fractions.Fraction)})
-    for module in _NOT_FOLLOWED:
-        replace(module, _guarded(module))
+    replace(zlib, _guarded(zlib))
+    replace(struct, _guarded(struct) | {"pack": struct_packed})
     stands_for.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
     return stands_for
 

@@ -585,9 +585,22 @@ def _at(ufunc: Any, target: Any, index: Any, *rest: Any) -> None:
         now().leave("a secret in an array that is not followed")
     if ufunc.__name__ not in _RING:
         target.objects[...] = as_words(target).objects
+    if isinstance(index, Followed) and is_secret(index):
+        return _at_secret_places(ufunc, target, index, *rest)
     rounds = target.kind if target.kind.kind in "buO" or is_narrow(target.kind) else None
     index = public(index, "an index made of a secret")
     scalar(ufunc, rounds).at(target.objects, index, *(as_words(followed(each)).objects for each in rest))
+
+
+def _at_secret_places(ufunc: Any, target: Followed, index: Followed, amounts: Any) -> None:
+    """Add numbers to, or subtract them from, a vector at secret places: to each number what is meant for its place."""
+    if target.ndim != 1 or ufunc.__name__ not in ("add", "subtract"):
+        now().leave("an index made of a secret")
+    if not all(0 < each.below <= len(target) for each in secrets_in(index)):
+        may_stop("an index made of a secret")
+    given = np.broadcast_to(followed(amounts).reading, index.shape).ravel().tolist()
+    for place, amount in zip(index.reading.ravel().tolist(), given, strict=True):
+        target[...] = ufunc(target, np.where(np.equal(place, np.arange(len(target))), amount, 0))
 
 
 def is_narrow(kind: np.dtype[Any]) -> bool:

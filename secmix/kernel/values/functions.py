@@ -357,6 +357,31 @@ def take(a: Any, indices: Any, axis: Any = None) -> Any:
     return array_of(np.moveaxis(taken, places, [first + k for k in places])[()], a.kind)
 
 
+def _of_bits(func: Any) -> Callable[..., Any]:
+    """Return what stands for ``np.packbits``, or ``np.unpackbits``: what comes out is a function of all of its lane."""
+
+    def go(a: Any, axis: Any = None, **more: Any) -> Any:
+        of_lane = lambda a, axis=None: func(a, axis, **more)  # noqa: E731
+        of_lane.__name__ = f"{func.__name__} {sorted(more.items())}"
+        return _along(of_lane, {"a": a, "axis": axis})
+
+    return go
+
+
+def put_along(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """Stand for ``np.put_along_axis``: at secret places each number of a lane may be written to."""
+    indices, count = followed(indices), np.shape(arr)[axis or 0]
+    if not isinstance(arr, Followed) or not isinstance(axis, int):
+        now().leave("np.put_along_axis of a secret in an array that is not followed, or along no axis")
+    if not all(0 < each.below <= count for each in secrets_in(indices)):
+        may_stop("np.put_along_axis at a secret place")
+    lane = np.arange(count).reshape(-1, *[1] * (arr.ndim - 1 - axis % arr.ndim))
+    values = np.broadcast_to(followed(values).objects, indices.shape)
+    for k in range(indices.shape[axis]):
+        at, value = np.take(indices, [k], axis), array_of(np.take(values, [k], axis), arr.kind)
+        arr[...] = np.where(at == lane, value, arr)
+
+
 def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
     """Stand for ``np.histogram`` of so many bins: each count is a function of all numbers, and so is each edge."""
     if isinstance(bins, str):
@@ -468,7 +493,13 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
     **{"where": where, "select": select, "sum": _reducing(np.add), "mean": mean, "clip": clip, "logsumexp": logsumexp},
     "copyto": lambda dst, src, casting="", where=True: dst.__setitem__(..., np.where(where, src, dst)),
     **{"apply_along_axis": along, "take": take, "histogram": histogram, "bincount": bincount},
-    **{"searchsorted": searchsorted, "digitize": digitize},
+    **{
+        "packbits": _of_bits(np.packbits),
+        "unpackbits": _of_bits(np.unpackbits),
+        "put_along_axis": put_along,
+        "searchsorted": searchsorted,
+        "digitize": digitize,
+    },
     **{"round": digits, "around": digits, "fix": lambda x: np.trunc(followed(x))},
     **{"any": _reducing(np.logical_or), "all": _reducing(np.logical_and), "prod": _reducing(np.multiply)},
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -83,6 +84,12 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
         m,
     ),
     "Philox": lambda seed, m, channel: _words(np.random.Generator(np.random.Philox(key=seed[:2])), m),
+    "struct.pack": lambda seed, m, channel: _blocks(
+        lambda b: hashlib.sha256(struct.pack(">QI32s", channel.iteration, 7, seed.tobytes()) + b).digest(), m
+    ),
+    "struct.pack of words": lambda seed, m, channel: _blocks(
+        lambda b: hashlib.sha256(struct.pack("<QQ", *seed[:2]) + struct.pack("!d", 0.5) + b).digest(), m
+    ),
     "Philox, numbered": lambda seed, m, channel: _words(
         np.random.Generator(np.random.Philox(key=seed[:2], counter=[0, 0, 7, channel.iteration])), m
     ),
@@ -143,6 +150,12 @@ SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
 OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
     "a spawn key behind a short seed": lambda seed, m, channel: _words(
         np.random.default_rng(np.random.SeedSequence(seed[:1], spawn_key=(3, seed.size))), m
+    ),
+    "struct.pack as in memory": lambda seed, m, channel: _blocks(
+        lambda b: hashlib.sha256(struct.pack("QI", channel.iteration, 7) + seed.tobytes() + b).digest(), m
+    ),
+    "struct.pack of numbers": lambda seed, m, channel: _blocks(
+        lambda b: hashlib.sha256(struct.pack("<d", float(seed[0])) + b).digest(), m
     ),
     "counters side by side": lambda seed, m, channel: _words(
         np.random.Generator(np.random.Philox(key=seed[:2], counter=[channel.iteration, 0, 0, 0])), m
