@@ -86,7 +86,8 @@ def prove(
     ways = [brief[:calls], brief[calls:]] if iterations else [[each] for each in brief[1:]]
     aside = functools.partial(run, looks=bool(iterations))  # of single calls nobody asks what they leave
     traces = [aside(ways[0], masks_seed=0)]
-    if traces[0].failed and not in_full:  # as where entries mean different things
+    is_cut = np.shape(inputs[0])[2] > _FEW and not in_full
+    if is_cut and (traces[0].failed or (traces[0].error and np.size(inputs[0]) <= _LONG)):  # entries mean other things
         return again(inputs, iterations=iterations)
     once = traces[0].trace.shared  # however many entries there are
     terms = once + (traces[0].trace.terms - once) * inputs[0].shape[2] // brief[1].shape[2]

@@ -178,12 +178,14 @@ def test_what_is_kept_of_long_vectors_alone_is_seen() -> None:
     assert found.exact[0] == pytest.approx(1.0)
 
 
-def test_entries_that_mean_different_things_are_traced_in_full() -> None:
+@pytest.mark.parametrize("protocol", [examples.EntriesOfTwoKinds, examples.AbsoluteOfMany])
+def test_entries_that_mean_different_things_are_traced_in_full(protocol: type) -> None:
     inputs = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 6))
-    proof = prove(examples.EntriesOfTwoKinds(), NETWORK, inputs)
+    proof = prove(protocol(), NETWORK, inputs)
     found = clear(proof, NETWORK, CuriousServer())
     assert isinstance(found, KnownSums)
     assert found.exact[0] == pytest.approx(0.2)
+    assert not found.covers
     assert {message.rows.shape[-1] for fit in proof.fits for message in fit.messages} == {6}
 
 
