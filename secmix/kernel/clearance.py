@@ -38,7 +38,7 @@ from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
 _MADE_HERE = object()
 _NOT_LINEAR = "is no linear function of inputs and masks, nor one of such sums alone"
 _MARGIN = 1e-3  # of a share that is known beside that of the sum of all
-_ALMOST = "words reduced modulo a number that does not divide their range pass for uniform: a guess succeeds more often"
+_ALMOST = "words whose range is no multiple of the modulus pass for uniform: a guess succeeds more often"
 
 
 @dataclass(frozen=True)

@@ -412,12 +412,14 @@ def _uniform(table: Any, modulus: list[Any], draws: list[int], variables: list[V
     """Return of how many values masks are uniform, 0 if they are not, and how far they are from it in total variation.
 
     A draw of R values of which all rows know the rest modulo q alone is there a draw of q values, of which R modulo q
-    come about more often than the others, each by one part in R.
+    come about more often than the others, each by one part in R. One of a few values less than q leaves these out.
     """
     sizes = {variables[v].range for v in draws}
     moduli = {q for row, q in zip(table, modulus, strict=True) if any(row[v] for v in draws)}
-    values, q = sizes.pop(), next(iter(moduli), 0)
-    more = values % q if isinstance(q, int) and len(moduli) == 1 and q < values else 0
+    values, q = sizes.pop(), next((each for each in moduli if isinstance(each, int)), 0)
+    if not sizes and 0 < q - values < q * UNSEEN:
+        return q, len(draws) * (q - values) / q
+    more = values % q if q and len(moduli) == 1 and q < values else 0
     if sizes or not more:
         return 0 if sizes else values, 0.0
     return q, len(draws) * more * (q - more) / (values * q)

@@ -93,6 +93,12 @@ class LongWordSum(WordSum):
     dtype, signed, masks_below = np.uint64, np.int64, 2**64
 
 
+class OpenEnd(LongWordSum):
+    """Leaves out the largest word, as ``integers`` does."""
+
+    masks_below = 2**64 - 1
+
+
 class SignedWordSum(WordSum):
     dtype = signed = np.int64
 

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.kernel.examples import OpenEnd
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values import algebra
 from secmix.kernel.values.algebra import _uniform
 from secmix.kernel.values.arrays import array_of, concrete
 from secmix.kernel.values.numbers import Number
@@ -165,14 +167,28 @@ def test_a_slip_of_the_same_protocol_is_not_cleared(slip: type[PrimeWords]) -> N
 @given(st.integers(2, 40), st.data(), st.integers(1, 2))
 def test_no_rest_is_further_from_uniform_than_is_said(values: int, data: Any, count: int) -> None:
     """Of all values that one draw, or two, may have: exactly half the sum of what the chances differ by."""
-    modulus = data.draw(st.integers(2, values))
+    modulus = data.draw(st.integers(2, 2 * values))
     draws = [Variable("draw", -1, 0, 1, range=values)] * count
-    words, said = _uniform(np.eye(count, dtype=object), [modulus] * count, [*range(count)], draws)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(algebra, "UNSEEN", 1.0)  # however many values of the modulus the draw leaves out
+        words, said = _uniform(np.eye(count, dtype=object), [modulus] * count, [*range(count)], draws)
     rests = Counter(tuple(x % modulus for x in xs) for xs in itertools.product(range(values), repeat=count))
     chances = [Fraction(rests[each], values**count) for each in itertools.product(range(modulus), repeat=count)]
     far = sum(abs(each - Fraction(1, modulus**count)) for each in chances) / 2
     assert words == (modulus if values % modulus else values)
     assert far <= said * (1 + 1e-9) if count > 1 else far == pytest.approx(said)
+
+
+def test_a_draw_that_leaves_out_much_of_a_modulus_is_no_word_of_it() -> None:
+    assert _uniform(np.eye(1, dtype=object), [2**64], [0], [Variable("draw", -1, 0, 1, range=2**63)]) == (2**63, 0.0)
+    words, said = _uniform(np.eye(1, dtype=object), [2**64], [0], [Variable("draw", -1, 0, 1, range=2**64 - 1)])
+    assert (words, said) == (2**64, 2.0**-64)
+
+
+def test_masks_that_leave_out_the_largest_word_pass_for_uniform() -> None:
+    known = clear(prove(OpenEnd(), NETWORK, INPUTS), NETWORK, CuriousServer())
+    assert isinstance(known, KnownSums), known
+    assert "a guess succeeds more often by at most" in known.assumes[-1]
 
 
 def test_a_draw_that_is_known_otherwise_than_modulo_one_number_is_no_rest() -> None:
