@@ -29,7 +29,7 @@ gc.set_threshold(100_000)  # ten thousand tests and all their modules are scanne
 # Under --import-mode=importlib no test folder is importable; the shared modules beside this file must be.
 sys.path.insert(0, str(HERE))
 
-PARTS = 3  # of what takes long: a build runs one of them, SECMIX_PART, another for each commit
+PARTS = 6  # of what takes long: a build runs one of them, SECMIX_PART, another for each commit
 
 collect_ignore = ["flower_projects"]  # apps that tests run; they need flwr, and hold no tests
 for _name, _examples in {"fast": 12, "explore": 30, "thorough": 1000}.items():
@@ -51,9 +51,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     asked = os.environ.get("SECMIX_PART")
     if asked is None:
         return
+    long = {"build", "soundness"} | ({"delicate"} if "OPENBLAS_CORETYPE" in os.environ else set())  # which run again
     chosen, left_out = [], []
     for item in items:
-        takes_long = {"build", "soundness"} & {mark.name for mark in item.iter_markers()}
+        takes_long = long & {mark.name for mark in item.iter_markers()}
         is_in_part = zlib.crc32(item.nodeid.encode()) % PARTS == int(asked) % PARTS
         (chosen if is_in_part or not takes_long else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
