@@ -25,6 +25,7 @@ import queue
 import random
 import secrets
 import ssl
+import statistics
 import struct
 import sys
 import threading
@@ -70,7 +71,17 @@ from secmix.kernel.randomness.streams import (
 )
 from secmix.kernel.tracing.kept import is_filled
 from secmix.kernel.tracing.python_library import by_machine, files_noted, instead_of
-from secmix.kernel.values.arrays import Followed, array_of, fitting, followed, parts, public, unwritten, values
+from secmix.kernel.values.arrays import (
+    Followed,
+    array_of,
+    fitting,
+    followed,
+    is_secret,
+    parts,
+    public,
+    unwritten,
+    values,
+)
 from secmix.kernel.values.functions import FOLLOWED, OF_SCIPY, fsum, full, of_all_arguments
 from secmix.kernel.values.numbers import Number, as_integer, cast, function, plain
 from secmix.kernel.values.state import file_of, imports_in, is_protocol, now, tracing
@@ -290,6 +301,7 @@ def replacements() -> dict[int, Any]:
     replace(decimal, {"Decimal": _reading(decimal.Decimal)} | _noted(decimal, "getcontext", "localcontext"))
     replace(fractions, {"Fraction": _reading(fractions.Fraction)})
     replace(zlib, _guarded(zlib))
+    replace(statistics, {name: _of_list(name) for name in _STATISTICS})
     replace(struct, _guarded(struct) | {"pack": struct_packed})
     stands_for.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
     return stands_for
@@ -352,6 +364,28 @@ def _reading(kind: Any) -> Any:
             return getattr(kind, name)
 
     return Reading(kind.__name__, (), {})
+
+
+_STATISTICS: dict[str, Any] = {
+    "mean": np.mean,
+    "fmean": np.mean,
+    "median": np.median,
+    "pvariance": np.var,
+    "pstdev": np.std,
+}
+"""Functions of Python's ``statistics`` and what of NumPy's gives the same, but for rounding."""
+
+
+def _of_list(name: str) -> Callable[..., Any]:
+    original = getattr(statistics, name)
+
+    def go(data: Any, *args: Any, **kw: Any) -> Any:
+        several = data if isinstance(data, np.ndarray) else list(data)
+        if args or kw or not is_secret(several):
+            return original(several, *args, **kw)
+        return _STATISTICS[name](followed(several))
+
+    return go
 
 
 def _is_scalar(value: Any) -> bool:

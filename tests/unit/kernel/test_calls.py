@@ -206,7 +206,7 @@ def in_a_thread(x: Any) -> Any:
 
 
 def called_back(x: Any) -> Any:
-    return statistics.fmean(math.sqrt(each) for each in x[0].tolist())
+    return statistics.harmonic_mean(math.sqrt(each) for each in x[0].tolist())
 
 
 @pytest.mark.parametrize("call", ["divided(x)", "in_the_end(x)", "in_a_stack(x)", "in_a_thread(x)", "called_back(x)"])
