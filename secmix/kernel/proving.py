@@ -97,7 +97,8 @@ def prove(
     traces.append(aside(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
-    fit = run(inputs)
+    fit = _of_calls(run, inputs, long)
+    inputs = inputs[: len(fit.results) or None]
     if not fit.error and fit.varying and not iterations:
         run = aside = functools.partial(run, varying=fit.varying)
         fit = run(inputs)
@@ -108,7 +109,8 @@ def prove(
     runs = _batch_followed(traces[0])
     batch, two = ([np.repeat(each, k, axis=0) for each in brief[:calls]] for k in (runs, 2))
     is_used_again = in_other_calls and not iterations and not reuses and runs > 2
-    unheard = [_unheard(run, brief[:calls], batch[:is_used_again], long)] if in_other_calls else []
+    unheard_calls = [*brief[:calls], *batch[:is_used_again]]
+    unheard = [_of_calls(run, unheard_calls, long and not is_used_again, heard=False)] if in_other_calls else []
     several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(ways[0])])]
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
@@ -163,13 +165,17 @@ def prove(
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
 
-def _unheard(run: Callable[..., Fit], calls: Calls, batch: Calls, long: bool) -> Fit:
-    """Trace calls without a channel; of long ones the first alone, where it leaves nothing and no seed comes again."""
-    if long and not batch:
-        fit = run(calls[:1], heard=False)
-        if fit.error or (fit.kept[1] == fit.kept[0] and not fit.trace.streams and not fit.trace.by_value):
+def _of_calls(run: Callable[..., Fit], calls: Calls, long: bool, **how: Any) -> Fit:
+    """Trace calls; of long ones the first alone, where others do the same.
+
+    That is where it leaves nothing, no seed may come again, and neither coins nor anything by value decide.
+    """
+    if long:
+        fit = run(calls[:1], **how)
+        decides = fit.trace.streams or fit.trace.turns or fit.trace.by_value
+        if fit.error or not (decides or fit.kept[1] != fit.kept[0]):
             return fit
-    return run([*calls, *batch], heard=False)
+    return run(calls, **how)
 
 
 def _turns(*fits: Fit) -> dict[tuple[tuple[int, str], ...], None]:
