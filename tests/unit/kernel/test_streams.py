@@ -148,6 +148,10 @@ SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
     "a short chain": (lambda seed, m, channel: _words(np.random.default_rng(_short_chain(seed)), m), 64),
 }
 OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
+    "PBKDF2 once, which is HMAC": lambda seed, m, channel: (
+        np.frombuffer(hashlib.pbkdf2_hmac("sha256", seed.tobytes(), b"mask", 1), np.uint64)[:m]
+        - np.frombuffer(hmac.new(seed.tobytes(), b"mask\0\0\0\1", "sha256").digest(), np.uint64)[:m]
+    ),
     "a spawn key behind a short seed": lambda seed, m, channel: _words(
         np.random.default_rng(np.random.SeedSequence(seed[:1], spawn_key=(3, seed.size))), m
     ),
