@@ -120,6 +120,8 @@ def _digest(key: Any, msg: Any, digest: Any) -> Any:
 
 def _pbkdf2(hash_name: Any, password: Any, salt: Any, iterations: int, dklen: Any = None) -> Any:
     """Stand for PBKDF2 (RFC 8018), which is keyed by a password; fewer of its bytes are the first of more."""
+    if iterations < 2:
+        now().leave("PBKDF2 of one iteration, which is HMAC (use hmac, or more iterations)")
     name, salt = _algorithm_of(hash_name), as_bytes(salt)
     key = _within_a_block(as_bytes(password), name)
     plain = hashlib.pbkdf2_hmac(name, key.plain, salt.plain, iterations, dklen)
