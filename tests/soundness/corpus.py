@@ -47,7 +47,20 @@ from .honest.practice import (
 from .honest.practice import preparing as prepared
 from .honest.seeds import agreed, aligned, ciphers, committed, encoded, known, reused, same, short, small
 from .honest.together import beside, collaborations, handed, rows
-from .honest.unseen import clocks, counts, errors, large, later, limits, optimised, polls, races, used_again
+from .honest.unseen import (
+    clocks,
+    counts,
+    errors,
+    fields,
+    large,
+    later,
+    limits,
+    optimised,
+    polls,
+    races,
+    selected,
+    used_again,
+)
 from .right import agreed as right_agreed
 from .right import ciphers as right_ciphers
 from .right import expanded, fresh, odd, practice, preparing, published, seeds, styles, systems
@@ -137,6 +150,8 @@ _HONEST = (
     races,
     limits,
     used_again,
+    selected,
+    fields,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 CASES_OF: dict[str, list[Case]] = {}
