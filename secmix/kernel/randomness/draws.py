@@ -21,6 +21,7 @@ from secmix.kernel.randomness.streams import (
     Piece,
     Stream,
     as_pieces,
+    bare,
     bytes_of,
     fresh_bytes,
     in_one_way,
@@ -31,7 +32,7 @@ from secmix.kernel.randomness.streams import (
 from secmix.kernel.values.arrays import Followed, array_of, of_table, values, within
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number, function
-from secmix.kernel.values.state import DRAWS, INF, here, now, tracing
+from secmix.kernel.values.state import DRAWS, INF, here, may_stop, now, tracing
 from secmix.kernel.values.tables import unknowns
 
 LAWS: dict[str, tuple[str, ...]] = {
@@ -399,6 +400,8 @@ def pieces_of(number: Any) -> list[Piece]:
         pieces = secret_pieces(number)
         if not pieces:
             now().leave("a seed computed from secrets")
+        if bare(number) is not None and not number.below:
+            may_stop("a seed that may be negative")
         return _as_words(pieces) or [()]
     if is_iteration(number):
         return [("iteration", k, 4, now().call) for k in range(4)]

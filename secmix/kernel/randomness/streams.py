@@ -23,7 +23,7 @@ from secmix.kernel.randomness.coins import ITSELF, Public
 from secmix.kernel.values.arrays import Followed, array_of, as_words, concrete, is_secret, values
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number, function
-from secmix.kernel.values.state import DRAWS, INF, Place, Trace, following, here, may_be_caught, now
+from secmix.kernel.values.state import DRAWS, INF, Place, Trace, following, here, may_be_caught, may_stop, now
 
 OF_SEQUENCE = "of a SeedSequence"
 END_OF_KEY = ("public", "end of key")
@@ -54,7 +54,7 @@ class Stream:
     @functools.cached_property
     def sources(self) -> set[Any]:
         """The draws and the streams that its seed is made of."""
-        return {*map(_source, self.pieces)}
+        return {*map(_origin, self.pieces)}
 
     @functools.cached_property
     def roots(self) -> set[Any]:
@@ -190,8 +190,9 @@ def as_bytes(value: Any) -> SecretBytes:
     return SecretBytes(plain, [None] * len(plain))
 
 
-def bytes_of(number: Any, length: int, order: Any) -> SecretBytes:
-    """Return a whole draw in so many bytes; anything else ends the proof."""
+def bytes_of(number: Any, length: int, order: Any, *, signed: bool = False) -> SecretBytes:
+    """Return a whole draw in so many bytes, of which a sign may take a bit; anything else ends the proof."""
+    most = 256**length // (1 + signed)
     if isinstance(number, Public):
         if not is_iteration(number) or (length < 4 and may_be_caught()):  # it may be too long for few bytes
             return as_bytes(number.used().to_bytes(length, order))
@@ -204,6 +205,8 @@ def bytes_of(number: Any, length: int, order: Any) -> SecretBytes:
     width = length if bare(number) is not None else (modulus.bit_length() - 1) // 8  # of a rest the last bytes
     if modulus > 256**length or (width < length and modulus != 256**width):
         now().leave("the bytes of a secret that was computed or cut (make seeds of draws as they were drawn)")
+    if not 0 < number.below <= most:
+        may_stop(f"{length} bytes of a secret that may not fit into them")
     pieces = [("byte", ("draw", variable), k) if k < width else None for k in range(length) if variable is not None]
     octets = SecretBytes(number.value.to_bytes(length, "little"), pieces)
     return octets if order == "little" else octets[::-1]
@@ -221,7 +224,7 @@ def struct_packed(layout: Any, *numbers: Any) -> Any:
     for code, number in zip(codes, numbers, strict=True):
         size = struct.calcsize(order + code)
         if isinstance(number, (Public, Number)) and code in tuple("bBhHiIlLqQ"):
-            octets = octets + bytes_of(number, size, "little" if order == "<" else "big")
+            octets = octets + bytes_of(number, size, "little" if order == "<" else "big", signed=code.islower())
         elif isinstance(number, SecretBytes) and code == f"{len(number)}s":
             octets = octets + number
         else:
@@ -378,7 +381,7 @@ def stream_of(
     of_iteration = [piece for piece in seed if piece[0] == "iteration"]
     if any(len({piece[1] for piece in of_iteration}) < piece[2] for piece in of_iteration):
         trace.leave("a part of the iteration in a seed")
-    sources = {_source(piece) for piece in seed if is_secret_piece(piece)}
+    sources = {_origin(piece) for piece in seed if is_secret_piece(piece)}
     for stream in trace.streams:
         if stream.key == key:
             return cast(Stream, stream)
@@ -433,6 +436,13 @@ def _bits_read(source: Any, pieces: Iterable[Piece]) -> float:
 def _source(piece: Piece) -> Any:
     """Return the draw or the stream that a secret piece is of."""
     return ("draw", piece[1]) if piece[0] == "draw" else piece[1]
+
+
+def _origin(piece: Piece) -> Any:
+    """Return the draw or the stream that a secret piece is of in the end: a word that was read is the stream's."""
+    source = _source(piece)
+    number = now().own(source[1]).stream if isinstance(source, tuple) else -1
+    return number if number >= 0 and source[1] in now().streams[number].words else source
 
 
 def follows(variable: int, is_held: Callable[[int], bool], trace: Trace) -> bool:
@@ -529,14 +539,14 @@ def _may_be_same(function: str, *seeds: Sequence[Piece]) -> bool:
         return False
     if all(a[0] == b[0] == "iteration" and a[1:3] == b[1:3] for a, b in differing):
         return False  # the same bytes of the iteration, in two calls
-    several = [Counter(map(_source, filter(is_secret_piece, key))) for key in (pieces, other)]
+    several = [Counter(map(_origin, filter(is_secret_piece, key))) for key in (pieces, other)]
     for of_one, of_other in (several, reversed(several)):  # bytes of a stream that only one is made of are enough
         alone = (each for each in of_one.keys() - of_other.keys() if isinstance(each, int))
         if any(min(8 * of_one[each], now().streams[each].bits) >= ENOUGH for each in alone):
             return False
     sources = [each.keys() for each in several]
     secret = filter(is_secret_piece, itertools.chain(*differing))
-    return bits_of(each for each in secret if _source(each) not in sources[0] & sources[1]) < ENOUGH
+    return bits_of(each for each in secret if _origin(each) not in sources[0] & sources[1]) < ENOUGH
 
 
 def words_of(octets: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:

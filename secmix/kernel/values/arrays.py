@@ -119,7 +119,10 @@ class Followed(np.ndarray[Any, Any]):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if _is_secret_mask(index, self):
-            value = value.put_back(index) if isinstance(value, Selected) else value
+            if isinstance(value, Selected):
+                value = value.put_back(index, self.shape)
+            elif np.ndim(value) > self.ndim - index.ndim and np.shape(value)[-1 - self.ndim + index.ndim] != 1:
+                may_stop("as many numbers as a secret mask selects")  # or as others, where NumPy raises an error
             fitting(value, self.kind)
             self[...] = np.where(_beside(index, self), value, self)
             return
@@ -233,11 +236,16 @@ class Selected(np.lib.mixins.NDArrayOperatorsMixin):
         """Return the nominal type."""
         return self._numbers.kind
 
-    def put_back(self, mask: Any) -> Any:
-        """Return all numbers of the array, for those at the same mask to be put back."""
-        if mask is not self._mask or not all(map(operator.is_, self._was, mask.reading.ravel().tolist())):
+    def put_back(self, mask: Any, shape: Any) -> Any:
+        """Return all numbers of an array of this shape, for those at the same mask to be put back."""
+        is_same_mask = mask is self._mask and all(map(operator.is_, self._was, mask.reading.ravel().tolist()))
+        if not is_same_mask or shape != self._numbers.shape:
             now().leave(_LOOKED_AT)
         return self._numbers
+
+    @property
+    def _all(self) -> Any:
+        return self.put_back(self._mask, self._numbers.shape)
 
     def astype(self, dtype: Any) -> Selected:
         """Return the numbers as another type."""
@@ -249,23 +257,24 @@ class Selected(np.lib.mixins.NDArrayOperatorsMixin):
 
     def sum(self) -> Any:
         """Add them up."""
-        numbers = self.put_back(self._mask)
+        numbers = self._all
         return np.where(_beside(self._mask, numbers), numbers, numbers.kind.type(0)).sum()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kw: Any) -> Any:
         if method != "__call__" or kw:
             now().leave(_LOOKED_AT)
-        all_numbers = [each.put_back(self._mask) if isinstance(each, Selected) else each for each in inputs]
+        shape = self._numbers.shape
+        all_numbers = [each.put_back(self._mask, shape) if isinstance(each, Selected) else each for each in inputs]
         if any(np.ndim(each) for each in inputs if not isinstance(each, Selected)):  # as many as are selected
             now().leave(_LOOKED_AT)
         if not out:
             return Selected(ufunc(*all_numbers), self._mask)
-        ufunc(*all_numbers, out=out[0].put_back(self._mask))
+        ufunc(*all_numbers, out=out[0].put_back(self._mask, shape))
         return out[0]
 
     def __array_function__(self, func: Any, types: Any, args: Any, kw: Any) -> Any:
         if func in (np.clip, np.round) and not any(map(np.ndim, (*args[1:], *kw.values()))):
-            return Selected(func(self.put_back(self._mask), *args[1:], **kw), self._mask)
+            return Selected(func(self._all, *args[1:], **kw), self._mask)
         return self.sum() if func is np.sum and len(args) == 1 and not kw else now().leave(_LOOKED_AT)
 
     def __getattr__(self, name: str) -> Any:

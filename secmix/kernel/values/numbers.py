@@ -480,7 +480,8 @@ def _is_finite(name: str, args: Any) -> bool:
         return name.removesuffix(OF_LIBRARY) in _ALWAYS_FINITE
     place, least = _NEEDS.get("log to a base" if name == "log" and len(args) > 1 else name, (0, None))
     of = bounds[place]
-    return least is None or (of if isinstance(args[place], Number) else abs(of)) >= least
+    divides = not isinstance(args[place], Number) and not name.endswith(OF_LIBRARY)  # by a public number, of any sign
+    return least is None or (abs(of) if divides else of) >= least
 
 
 def _is_power_finite(base: Any, exponent: Any) -> bool:
