@@ -166,7 +166,7 @@ EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "a key of another length than 128 bits",
     ),
     "a seed sequence with more": (
-        lambda octets: np.random.SeedSequence(_word(), spawn_key=(1,)),
+        lambda octets: np.random.SeedSequence(_word(), pool_size=8),
         r"SeedSequence\(\) of a secret",
     ),
     "a generator with more": (
