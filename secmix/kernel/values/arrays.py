@@ -231,11 +231,6 @@ class Selected(np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, numbers: Followed, mask: Followed) -> None:
         self._numbers, self._mask, self._was = numbers, mask, mask.reading.ravel().tolist()
 
-    @property
-    def dtype(self) -> Any:
-        """Return the nominal type."""
-        return self._numbers.kind
-
     def put_back(self, mask: Any, shape: Any) -> Any:
         """Return all numbers of an array of this shape, for those at the same mask to be put back."""
         is_same_mask = mask is self._mask and all(map(operator.is_, self._was, mask.reading.ravel().tolist()))

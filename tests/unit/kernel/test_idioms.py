@@ -81,7 +81,7 @@ x.astype(np.uint64) | (x * 2**20).astype(np.int64).view(np.uint64) | x.astype(bo
 scipy.special.softmax(x) | scipy.special.softmax(x, axis=1) | scipy.special.log_softmax(x, axis=0) | scipy.special.logsumexp(x) | scipy.special.logsumexp(x, axis=0) | scipy.special.logsumexp(x, 1, keepdims=True) | special.softmax(x, axis=-1) | logsumexp(x, axis=(0, 1)) | imported(x)
 scipy.special.expit(x) | np.trunc(x) | np.ceil(x) | np.log1p(np.abs(x)) | np.heaviside(x, 0.5) | np.square(x) | np.tanh(x)
 np.linalg.inv(x[:, :2]) | np.linalg.det(x[:, :2]) | math.log(abs(x[0, 0])) | np.multiply.reduce(x) | math.ceil(x[0, 0]) | x[0, 0] // 1 | np.linalg.qr(x)[1] | np.linalg.svd(x)[1]
-statistics.mean(x[0]) | statistics.median(x[0].tolist()) | statistics.fmean(v for v in x[1]) | statistics.pstdev(list(x[0])) | statistics.pvariance(x[0]) | statistics.median([1, 2, 4]) * abs(x) | counted(x) | placed(x) | np.packbits(x > 0, axis=1) | np.packbits(x[0] > 0, bitorder="little") | np.unpackbits(np.packbits(x > 0, axis=1), axis=1, count=3) | masked(x) | lowered(x) | changed(x) | rows_changed(x) | x[x > 0].sum() + x[x < 0].astype(np.float32).astype(float).copy().sum() | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
+statistics.mean(x[0]) | statistics.median(x[0].tolist()) | statistics.fmean(v for v in x[1]) | statistics.pstdev(list(x[0])) | statistics.pvariance(x[0]) | statistics.median([1, 2, 4]) * abs(x) | counted(x) | placed(x) | np.packbits(x > 0, axis=1) | np.packbits(x[0] > 0, bitorder="little") | np.unpackbits(np.packbits(x > 0, axis=1), axis=1, count=3) | masked(x) | refilled(x) | lowered(x) | changed(x) | rows_changed(x) | x[x > 0].sum() + x[x < 0].astype(np.float32).astype(float).copy().sum() | np.ldexp(x, 3) | math.isfinite(x[0, 0]) | np.power(x, 2) | np.cumprod(x, axis=1) | x[0, 0] > 3 | np.logical_not(x > 0)
 np.select([x > 1, x > 0], [x, 2 * x], 5.0) | np.select([x < 0], [-1]) | np.select([np.array([True, False, True]), x > 0], [x, 3.0]) | np.rint(np.rint(x * 8) / 4) | np.rint(x * 0.0) | np.where(x > 0, [1.0, 2.0, 0.0], 1.0)
 x[0, 0] % np.ones(2) | x[0, 0] ** np.ones(2) | x[0, 0].astype(np.int64)|np.arange(2) | np.arange(2) % x[0, 0] | x[0, 0].astype(np.int64) & np.arange(4) | x[0, 0].astype(np.int64) ^ np.arange(4)
 scipy.sparse.eye(2, format="csr") @ np.ones(2) * abs(x[:, 0]) | math.fsum([1.0, 2.0]) * abs(x) | isinstance(x[0, 0], bytes) * 1 + abs(x) | abs(x) + len(bytes.fromhex("0a")) | np.array([1, 2, 3], copy=True) * abs(x) | x * 0.0 | x * 0.0 + -0.0 | x * -0.0 - 0.0 | x[0] * 0.0 + x[1] * 0.0
@@ -93,7 +93,7 @@ scipy.sparse.csr_array(x) @ np.ones(3) | memoryview(x) | struct.pack("d", x[0, 0
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mode(x[0]) | statistics.mean(x[0], 1)
 np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x, "auto") | np.apply_along_axis(lambda v: 1.0 if v[0] > 0 else 0.0, 0, x)
 np.where(x > 0) | len(x[x > 0]) | list(x[x > 0]) | x[x > 0].mean() | x[x > 0][0] | np.sort(x[x > 0]) | np.concatenate([x[0], x[x > 0]]) | x[x > 0] + x[x < 1] | x[x > 0] * np.ones(1) | np.asarray(x[x > 0]) | np.array([x[x > 0]])
-x[x > 0].shape | str(x[x > 0]) | 1.0 if x[x > 0] else 0.0 | np.add.reduce(x[x > 0]) | np.sum(x[x > 0], axis=0) | np.add(x[x > 0], 1, where=True) | elsewhere(x) | another(x) | rewritten(x) | copy.copy(x[x > 0]) | x[x[0] > 0, 0] | np.zeros((2, 3)) + x[x > 0] | float(x[x > 9].sum()) + len({x[x > 0].size}) | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x) | scipy.special.logsumexp(x, b=x) | scipy.special.logsumexp(x, 0, np.ones((2, 1))) | scipy.special.logsumexp(x, return_sign=True)[0]
+x[x > 0].shape | str(x[x > 0]) | 1.0 if x[x > 0] else 0.0 | np.add.reduce(x[x > 0]) | np.sum(x[x > 0], axis=0) | np.add(x[x > 0], 1, where=True) | elsewhere(x) | of_another_shape(x) | another(x) | rewritten(x) | copy.copy(x[x > 0]) | x[x[0] > 0, 0] | np.zeros((2, 3)) + x[x > 0] | float(x[x > 9].sum()) + len({x[x > 0].size}) | np.nonzero(x) | scipy.linalg.solve(np.eye(2), x) | scipy.special.logsumexp(x, b=x) | scipy.special.logsumexp(x, 0, np.ones((2, 1))) | scipy.special.logsumexp(x, return_sign=True)[0]
 scipy.spatial.distance.cdist(x, x) | jitted(x) | np.random.default_rng(0).permutation(x) | np.random.default_rng(0).normal(x) | x.astype(str)
 x.view(np.uint64) | np.maximum.at(np.zeros(3), np.clip(x[0], 0, 2).astype(int), 1.0) | np.add.at(np.zeros((3, 2)), np.clip(x[0], 0, 2).astype(int), 1.0) | np.put_along_axis(np.zeros((2, 3)), np.clip(x, 0, 2).astype(int), 1.0, None) | x.data | x.ctypes | bytes(x) | bytearray(x) | hashlib.sha256(x).hexdigest() | zlib.crc32(x)
 lazy_hash(x) | array.array("d", x[0]) | decimal.Decimal(x[0, 0]) | 1.0 if x[0, 0] > 0 else 0.0 | [v for v in x[0] if v > 0]
@@ -144,6 +144,7 @@ def counted(x: Any) -> Any:
     counts, labels = np.zeros(3), np.clip(np.floor(x), 0, 2).astype(int)
     np.add.at(counts, labels, x)
     np.subtract.at(counts, labels[0], 2.0)
+    np.subtract.at(counts, np.abs(np.sign(x[0])).astype(int), 2.0)
     np.add.at(counts, (10 * x[0]).astype(int) % 3, [1.0, 2.0, 3.0])
     return counts
 
@@ -152,6 +153,12 @@ def placed(x: Any) -> Any:
     out = np.zeros((2, 4))
     np.put_along_axis(out, np.clip(np.floor(x), 0, 3).astype(int), x, axis=1)
     np.put_along_axis(out, np.argmax(out, axis=0)[None], 5.0, 0)
+    return out
+
+
+def refilled(x: Any) -> Any:
+    out = x[0].copy()
+    out[x[0] > -99] = np.round(8 * x[0]) / 8
     return out
 
 
@@ -179,6 +186,12 @@ def elsewhere(x: Any) -> Any:
     out = x.copy()
     out[x > 0] = x[x > 0]
     return out
+
+
+def of_another_shape(x: Any) -> Any:
+    squares, is_positive = np.ones((3, 3)), x[0] > 0
+    squares[is_positive] = x[0][is_positive]
+    return squares
 
 
 def another(x: Any) -> Any:

@@ -113,11 +113,11 @@ MACHINE = 323
 whatever else a call asks narrows a claim. It is a file of its own, of tables and of what a text says; three are of
 dates that a clock makes."""
 
-PRACTICE = 262
+PRACTICE = 280
 """The cost of what sixteen right protocols of practice were open for: what a secret mask selects and puts back, writes
 at secret places, bits that are packed, keys by ``struct.pack``, PBKDF2, spawn keys, counters and single bytes, words
-that leave out a value, and functions of SciPy's and of ``statistics``; of calls that repeat, and of a text that is
-hashed once."""
+that leave out a value, and functions of SciPy's and of ``statistics``; of calls that repeat, of a text that is
+hashed once, and of twelve slips of a tenth set against these."""
 
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
@@ -158,7 +158,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 2232  # the most is secure aggregation, of tables and of words
+    assert len(believed) <= 2233  # the most is secure aggregation, of tables and of words
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     more = (

@@ -8,6 +8,7 @@ import hmac
 import operator
 import pickle
 import secrets
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,8 @@ ALIKE: dict[str, Callable[[Any], Any]] = {
     "words and back": lambda octets: np.frombuffer(octets, np.uint64).tobytes(),
     "some of the words": lambda octets: np.frombuffer(octets, np.uint8, count=3, offset=2).tobytes(),
     "public words": lambda octets: np.frombuffer(b"12345678", np.uint32).tobytes() + octets,
+    "packed": lambda octets: struct.pack("<4sI?", octets[:4], int.from_bytes(octets[4:8], "little"), True),
+    "packed beside": lambda octets: octets + struct.pack(">2IH", 1, 2, 3),
     "nothing but public bytes": lambda octets: (b"x" + octets)[:1],
 }
 
@@ -173,6 +176,11 @@ EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda octets: np.random.Philox(_word(), counter=1),
         "Philox with more than a secret seed or key",
     ),
+    "packed as in memory": (
+        lambda octets: struct.pack("QI", _word(), 7),
+        "struct.pack of secrets, or of the iteration",
+    ),
+    "packed as a float": (lambda octets: struct.pack("<d", _word() * 1.0), r"struct.pack\(\) of a secret"),
     "children of a generator": (
         lambda octets: np.random.default_rng([_word(), _word(1)]).spawn(2),
         "generators spawned from one with a secret seed",
@@ -198,6 +206,29 @@ def test_secret_bytes_answer_once_a_guard_is_taken(name: str) -> None:
     with replaced({__name__}), following(Trace(answering=True)):
         found = EXITS[name][0](fresh_bytes(PLAIN))
     assert name == "a part of a draw as a number" or found == EXITS[name][0](PLAIN)
+
+
+def _below_nought() -> Any:
+    """Return a secret draw that may be negative."""
+    drawn = Draws(np.random.default_rng(0).bit_generator)
+    drawn.secret = True
+    return drawn.integers(-5, 2**60)
+
+
+MAY_FAIL: dict[str, Callable[[], Any]] = {
+    "a signed field": lambda: struct.pack("<q", _word()),
+    "bytes of what may be negative": lambda: int(_below_nought()).to_bytes(8, "big"),
+    "a seed that may be negative": lambda: np.random.default_rng(_below_nought()),
+    "a seed of more than 32 bits": lambda: np.random.RandomState(
+        [int.from_bytes(fresh_bytes(bytes([1, 0, 0, 0, 0])), "little")]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAY_FAIL)
+def test_what_may_not_fit_may_end_the_call(name: str) -> None:
+    assert _followed(MAY_FAIL[name])[1].stops
+    assert not _followed(lambda: struct.pack("<Q", _word()))[1].stops
 
 
 def _later(key: Any) -> Any:
