@@ -372,6 +372,9 @@ def test_numbers_of_a_seed_that_may_have_fewer_words_end_the_proof(numbers: tupl
             Number(5, alone(trace.variable("draw", -1, 5, 1, range=most)), INF, DRAWS, 1) if most else 7
             for most in numbers
         ]
+        for number, most in zip(several, numbers, strict=True):
+            if most:
+                number.below = most
         if not is_open:
             assert pieces_of_several(several)
             return
