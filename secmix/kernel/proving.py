@@ -96,8 +96,9 @@ def prove(
         return Proof((traces[0],), (), reason, (), ())
     traces.append(aside(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
+    repeats = long and not _decides(traces[0])
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
-    fit = _of_calls(run, inputs, long)
+    fit = _of_calls(run, inputs, repeats)
     inputs = inputs[: len(fit.results) or None]
     if not fit.error and fit.varying and not iterations:
         run = aside = functools.partial(run, varying=fit.varying)
@@ -110,7 +111,7 @@ def prove(
     batch, two = ([np.repeat(each, k, axis=0) for each in brief[:calls]] for k in (runs, 2))
     is_used_again = in_other_calls and not iterations and not reuses and runs > 2
     unheard_calls = [*brief[:calls], *batch[:is_used_again]]
-    unheard = [_of_calls(run, unheard_calls, long and not is_used_again, heard=False)] if in_other_calls else []
+    unheard = [_of_calls(run, unheard_calls, repeats and not is_used_again, heard=False)] if in_other_calls else []
     several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(ways[0])])]
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
@@ -165,17 +166,18 @@ def prove(
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
 
-def _of_calls(run: Callable[..., Fit], calls: Calls, long: bool, **how: Any) -> Fit:
-    """Trace calls; of long ones the first alone, where others do the same.
-
-    That is where it leaves nothing, no seed may come again, and neither coins nor anything by value decide.
-    """
-    if long:
+def _of_calls(run: Callable[..., Fit], calls: Calls, repeats: bool, **how: Any) -> Fit:
+    """Trace calls; of those of which one ``repeats`` the other the first alone, where it leaves nothing."""
+    if repeats:
         fit = run(calls[:1], **how)
-        decides = fit.trace.streams or fit.trace.turns or fit.trace.by_value
-        if fit.error or not (decides or fit.kept[1] != fit.kept[0]):
+        if fit.error or not (_decides(fit) or fit.kept[1] != fit.kept[0]):
             return fit
     return run(calls, **how)
+
+
+def _decides(fit: Fit) -> bool:
+    """Say whether a call may differ from another by a seed that comes again, by coins, or by anything used by value."""
+    return bool(fit.trace.streams or fit.trace.turns or fit.trace.by_value)
 
 
 def _turns(*fits: Fit) -> dict[tuple[tuple[int, str], ...], None]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from secmix.kernel import proving
@@ -12,8 +10,6 @@ collect_ignore_glob = ["*/glue.py"]  # it imports libraries that may not be inst
 
 
 @pytest.fixture(autouse=True)
-def _smaller_batches() -> Iterator[None]:
+def _smaller_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Call batches of up to 101 runs, where an audit calls 1,009: the kernel's own tests do that."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proving, "_MOST_RUNS", 101)
-        yield
+    monkeypatch.setattr(proving, "_MOST_RUNS", 101)

@@ -129,8 +129,8 @@ def _pbkdf2(hash_name: Any, password: Any, salt: Any, iterations: int, dklen: An
     return plain if stream is None else stream.octets(plain)
 
 
-ALGORITHMS: dict[str, Callable[..., Any]] = {name: _named(name) for name in _NAMES} | {"new": _new}
-ALGORITHMS |= {"pbkdf2_hmac": _pbkdf2}
+ALGORITHMS: dict[str, Callable[..., Any]] = {name: _named(name) for name in _NAMES}
+ALGORITHMS |= {"new": _new, "pbkdf2_hmac": _pbkdf2}
 KEYED: dict[str, Callable[..., Any]] = {"new": _hmac, "digest": _digest, "HMAC": _hmac}
 
 

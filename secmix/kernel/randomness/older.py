@@ -25,6 +25,7 @@ from secmix.kernel.randomness.draws import (
     unseeded,
 )
 from secmix.kernel.randomness.streams import Piece, SecretBytes, Stream, as_pieces, bare, is_of_secrets, stream_of
+from secmix.kernel.values.arrays import are_below
 from secmix.kernel.values.numbers import Number
 from secmix.kernel.values.state import INF, may_stop, now, tracing
 
@@ -86,7 +87,7 @@ class RandomStateDraws(_Older, metaclass=_StandsFor):
             return cls.original() if seed is None else unseeded(lambda: cls.original(seed))
         several = list(numbers_of(seed))
         pieces = pieces_of_several(several)
-        if any(isinstance(each, Number) and not 0 < each.below <= 2**_WORD for each in several):
+        if not are_below(several, 2**_WORD):
             may_stop(f"a seed of RandomState that may have more than {_WORD} bits")
         plain: Any = [int(getattr(each, "value", each)) for each in several]
         if isinstance(seed, Number) or (isinstance(seed, np.ndarray) and seed.size == 1):

@@ -441,8 +441,14 @@ def _source(piece: Piece) -> Any:
 def _origin(piece: Piece) -> Any:
     """Return the draw or the stream that a secret piece is of in the end: a word that was read is the stream's."""
     source = _source(piece)
-    number = now().own(source[1]).stream if isinstance(source, tuple) else -1
-    return number if number >= 0 and source[1] in now().streams[number].words else source
+    number = _stream_read(source[1]) if isinstance(source, tuple) else source
+    return source if number < 0 else number
+
+
+def _stream_read(variable: int) -> int:
+    """Return the stream that a draw is a word of, which was read of its bytes; below zero where it is none."""
+    number = now().own(variable).stream
+    return number if number >= 0 and variable in now().streams[number].words else -1
 
 
 def follows(variable: int, is_held: Callable[[int], bool], trace: Trace) -> bool:
@@ -490,11 +496,9 @@ def byte_of_stream(piece: Piece) -> tuple[int, int]:
     """Return of which stream a byte is, and which of it; below zero of none: it may be one of a word that was read."""
     if not isinstance(of := piece[1], tuple):
         return of, piece[2]
-    number = now().own(of[1]).stream
-    read = now().streams[number].words.get(of[1]) if number >= 0 else None
-    if read is None:
+    if (number := _stream_read(of[1])) < 0:
         return -1, 0
-    first, width, order = read
+    first, width, order = now().streams[number].words[of[1]]
     return number, first + (piece[2] if order == "little" else width - 1 - piece[2])
 
 

@@ -366,13 +366,8 @@ def _reading(kind: Any) -> Any:
     return Reading(kind.__name__, (), {})
 
 
-_STATISTICS: dict[str, Any] = {
-    "mean": np.mean,
-    "fmean": np.mean,
-    "median": np.median,
-    "pvariance": np.var,
-    "pstdev": np.std,
-}
+_STATISTICS: dict[str, Any] = {"mean": np.mean, "fmean": np.mean, "median": np.median}
+_STATISTICS |= {"pvariance": np.var, "pstdev": np.std}
 """Functions of Python's ``statistics`` and what of NumPy's gives the same, but for rounding."""
 
 

@@ -51,6 +51,7 @@ _NO_MATTER = frozenset({"order", "subok", "casting"})
 """How arrays lie in memory, and whether NumPy refuses a conversion: then the untraced call ends in an error."""
 _OF_CALLS = _NO_MATTER | {"dtype"}
 _OF_OTHERS = _OF_CALLS | {"axis", "keepdims", "initial"}
+_AT_SECRET = "an index made of a secret"
 
 
 class Followed(np.ndarray[Any, Any]):
@@ -109,7 +110,7 @@ class Followed(np.ndarray[Any, Any]):
             return np.take(self, index, axis=0)
         if _is_secret_mask(index, self):
             return Selected(self.copy(), index)
-        index = public(index, "an index made of a secret")
+        index = public(index, _AT_SECRET)
         if self.table is not None and (part := self.table.at(index)) is not None:
             is_copy = isinstance(index, (np.ndarray, list))  # it is a copy
             return of_table(part) if is_copy else self._viewed(part, lambda: np.ndarray.__getitem__(self, index))
@@ -118,27 +119,26 @@ class Followed(np.ndarray[Any, Any]):
         return found if isinstance(found, np.ndarray) else array_of(found, self.kind)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        fitting(value, self.kind)
         if _is_secret_mask(index, self):
             if isinstance(value, Selected):
                 value = value.put_back(index, self.shape)
             elif np.ndim(value) > self.ndim - index.ndim and np.shape(value)[-1 - self.ndim + index.ndim] != 1:
                 may_stop("as many numbers as a secret mask selects")  # or as others, where NumPy raises an error
-            fitting(value, self.kind)
             self[...] = np.where(_beside(index, self), value, self)
             return
-        fitting(value, self.kind)
         if self._put(index, value):
             return
         given = followed(value, self.kind)
         self.spread()
         # A number without axes, not an array of none: that would become an entry.
-        super().__setitem__(public(index, "an index made of a secret"), given.astype(self.kind).objects[()])
+        super().__setitem__(public(index, _AT_SECRET), given.astype(self.kind).objects[()])
 
     def _put(self, index: Any, value: Any) -> bool:
         """Write to the table, where nobody else sees the same memory; False where that cannot be."""
         if self.table is None or self.root is not None or any(each() is not None for each in self.views):
             return False
-        given, index = table_of(value), public(index, "an index made of a secret")
+        given, index = table_of(value), public(index, _AT_SECRET)
         made = None if given is None else self.table.put(index, given)
         self.table = self.table if made is None else made
         return made is not None
@@ -221,7 +221,7 @@ def _beside(mask: Followed, array: Followed) -> Any:
 
 
 class Selected(np.lib.mixins.NDArrayOperatorsMixin):
-    """What a secret mask selects: how many numbers, is a secret. They may be changed one by one, put back, and summed.
+    """Hold what a secret mask selects, as many numbers as are a secret: to be changed one by one, put back, and summed.
 
     All numbers of the array are computed with, whether they are selected or not.
     """
@@ -235,7 +235,7 @@ class Selected(np.lib.mixins.NDArrayOperatorsMixin):
         """Return all numbers of an array of this shape, for those at the same mask to be put back."""
         is_same_mask = mask is self._mask and all(map(operator.is_, self._was, mask.reading.ravel().tolist()))
         if not is_same_mask or shape != self._numbers.shape:
-            now().leave(_LOOKED_AT)
+            now().leave(_AT_SECRET)
         return self._numbers
 
     @property
@@ -257,11 +257,11 @@ class Selected(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kw: Any) -> Any:
         if method != "__call__" or kw:
-            now().leave(_LOOKED_AT)
+            now().leave(_AT_SECRET)
         shape = self._numbers.shape
         all_numbers = [each.put_back(self._mask, shape) if isinstance(each, Selected) else each for each in inputs]
         if any(np.ndim(each) for each in inputs if not isinstance(each, Selected)):  # as many as are selected
-            now().leave(_LOOKED_AT)
+            now().leave(_AT_SECRET)
         if not out:
             return Selected(ufunc(*all_numbers), self._mask)
         ufunc(*all_numbers, out=out[0].put_back(self._mask, shape))
@@ -270,15 +270,14 @@ class Selected(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_function__(self, func: Any, types: Any, args: Any, kw: Any) -> Any:
         if func in (np.clip, np.round) and not any(map(np.ndim, (*args[1:], *kw.values()))):
             return Selected(func(self._all, *args[1:], **kw), self._mask)
-        return self.sum() if func is np.sum and len(args) == 1 and not kw else now().leave(_LOOKED_AT)
+        return self.sum() if func is np.sum and len(args) == 1 and not kw else now().leave(_AT_SECRET)
 
     def __getattr__(self, name: str) -> Any:
-        return now().leave(_LOOKED_AT)
+        return now().leave(_AT_SECRET)
 
 
-_LOOKED_AT = "an index made of a secret"
 for _name in """array bool contains float format getitem index int iter len reduce_ex repr setitem str""".split():  # noqa: SIM905
-    setattr(Selected, f"__{_name}__", lambda self, *args, **kw: now().leave(_LOOKED_AT))
+    setattr(Selected, f"__{_name}__", lambda self, *args, **kw: now().leave(_AT_SECRET))
 
 
 UNWRITTEN = Number(0.0, None, 0, ANYTHING, 0, pure=False)
@@ -388,6 +387,11 @@ def numbers_in(value: Any) -> Iterator[Any]:
 def secrets_in(value: Any) -> Iterator[Number]:
     """Yield the numbers among these that are secret."""
     return (each for each in numbers_in(value) if isinstance(each, Number))
+
+
+def are_below(numbers: Any, bound: int) -> bool:
+    """Say whether all secrets among some numbers are known to be whole, not negative and below a bound."""
+    return all(0 < each.below <= bound for each in secrets_in(numbers))
 
 
 def variables_of(rows: Followed) -> Any:
@@ -592,16 +596,16 @@ def _at(ufunc: Any, target: Any, index: Any, *rest: Any) -> None:
     if isinstance(index, Followed) and is_secret(index):
         return _at_secret_places(ufunc, target, index, *rest)
     rounds = target.kind if target.kind.kind in "buO" or is_narrow(target.kind) else None
-    index = public(index, "an index made of a secret")
+    index = public(index, _AT_SECRET)
     scalar(ufunc, rounds).at(target.objects, index, *(as_words(followed(each)).objects for each in rest))
 
 
 def _at_secret_places(ufunc: Any, target: Followed, index: Followed, amounts: Any) -> None:
     """Add numbers to, or subtract them from, a vector at secret places: to each number what is meant for its place."""
     if target.ndim != 1 or ufunc.__name__ not in ("add", "subtract"):
-        now().leave("an index made of a secret")
-    if not all(0 < each.below <= len(target) for each in secrets_in(index)):
-        may_stop("an index made of a secret")
+        now().leave(_AT_SECRET)
+    if not are_below(index, len(target)):
+        may_stop(_AT_SECRET)
     given = np.broadcast_to(followed(amounts).reading, index.shape).ravel().tolist()
     for place, amount in zip(index.reading.ravel().tolist(), given, strict=True):
         target[...] = ufunc(target, np.where(np.equal(place, np.arange(len(target))), amount, 0))

@@ -19,6 +19,7 @@ import scipy.special
 from secmix.kernel.values.arrays import (
     Followed,
     apply,
+    are_below,
     array_of,
     concrete,
     followed,
@@ -31,7 +32,6 @@ from secmix.kernel.values.arrays import (
     parts,
     plainly,
     public,
-    secrets_in,
     unwritten,
     values,
     within,
@@ -373,7 +373,7 @@ def put_along(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     indices, count = followed(indices), np.shape(arr)[axis or 0]
     if not isinstance(arr, Followed) or not isinstance(axis, int):
         now().leave("np.put_along_axis of a secret in an array that is not followed, or along no axis")
-    if not all(0 < each.below <= count for each in secrets_in(indices)):
+    if not are_below(indices, count):
         may_stop("np.put_along_axis at a secret place")
     lane = np.arange(count).reshape(-1, *[1] * (arr.ndim - 1 - axis % arr.ndim))
     values = np.broadcast_to(followed(values).objects, indices.shape)
@@ -393,7 +393,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Stand for ``np.bincount`` of numbers that are known to stay below ``minlength``: else its length is a secret."""
-    if not all(0 < each.below <= minlength for each in secrets_in(followed(x))):
+    if not are_below(x, minlength):
         now().leave("np.bincount of a secret (cut it off below minlength by np.clip)")
     return of_all(np.bincount, "np.bincount", [x, weights, minlength], {})
 
@@ -493,13 +493,8 @@ _WORKED_OUT: dict[str, Callable[..., Any]] = {
     **{"where": where, "select": select, "sum": _reducing(np.add), "mean": mean, "clip": clip, "logsumexp": logsumexp},
     "copyto": lambda dst, src, casting="", where=True: dst.__setitem__(..., np.where(where, src, dst)),
     **{"apply_along_axis": along, "take": take, "histogram": histogram, "bincount": bincount},
-    **{
-        "packbits": _of_bits(np.packbits),
-        "unpackbits": _of_bits(np.unpackbits),
-        "put_along_axis": put_along,
-        "searchsorted": searchsorted,
-        "digitize": digitize,
-    },
+    **{"packbits": _of_bits(np.packbits), "unpackbits": _of_bits(np.unpackbits), "put_along_axis": put_along},
+    **{"searchsorted": searchsorted, "digitize": digitize},
     **{"round": digits, "around": digits, "fix": lambda x: np.trunc(followed(x))},
     **{"any": _reducing(np.logical_or), "all": _reducing(np.logical_and), "prod": _reducing(np.multiply)},
     **dict.fromkeys(("max", "amax"), _reducing(np.maximum)),
