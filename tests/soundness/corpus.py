@@ -63,7 +63,7 @@ from .honest.unseen import (
 )
 from .right import agreed as right_agreed
 from .right import ciphers as right_ciphers
-from .right import expanded, fresh, odd, practice, preparing, published, seeds, styles, systems
+from .right import expanded, fresh, odd, practice, preparing, published, seeds, sessions, styles, systems
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
@@ -187,6 +187,7 @@ RIGHT: list[Case] = _taken(
     seeds,
     right_ciphers,
     right_agreed,
+    sessions,
     preparing,
     practice,
     systems,

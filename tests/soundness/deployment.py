@@ -71,14 +71,17 @@ def deploy(
                 about |= {"rows": {node: parts[node] for node in corrupt}, "network": network, "line": line}
             else:
                 chain = np.random.default_rng([7, draws])
+                lasting = None
                 for place, (iteration, vectors) in enumerate(averagings):
                     channel.iteration = iteration
                     inputs.append(vectors[runs].copy())
                     rng = chain if case.chained else np.random.default_rng([7, draws, place])
                     given = channel if case.given else None
                     handed = vectors[runs].copy()
+                    if getattr(protocol, "reuses_masks", False) and lasting is None:
+                        lasting = protocol.draw_masks(len(handed), handed.shape[2], network, rng)
                     try:
-                        averages, _ = protocol.average(handed, network, rng, channel=given)
+                        averages, _ = protocol.average(handed, network, rng, masks=lasting, channel=given)
                     except (RuntimeError, ValueError):
                         if not case.fails:
                             raise

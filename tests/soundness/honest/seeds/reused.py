@@ -111,6 +111,24 @@ class TwoVectors(Own):
         channel.send(0, np.arange(n), SERVER, "squares", self.encode(s * s) + np.array(own))
 
 
+class SessionWithoutLabel(Seeded):
+    """Agrees on keys once for the training, and forgets the iteration as it expands them."""
+
+    reuses_masks = True
+    width = 4
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        return np.frombuffer(hashlib.shake_256(seed.tobytes()).digest(8 * m), np.uint64)
+
+
+class SessionOfTwoEpochs(SessionWithoutLabel):
+    """Counts the epochs of a session by one byte, of which it looks at the last bit."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        label = (channel.iteration % 2).to_bytes(1, "big")
+        return np.frombuffer(hashlib.shake_256(seed.tobytes() + label).digest(8 * m), np.uint64)
+
+
 def between_entries(heard: Heard) -> Array:
     masked = heard.one("masked", 0)
     return signed(masked[1:] - masked[:1])
@@ -156,6 +174,11 @@ CASES = [
          attack=each(between_rounds), secret=changes, **GRID),
     Case("normal masks of the first round", NAME, FirstNormal, SERVED, "differences of rounds are bare",
          attack=each(lambda h: h.one("masked", 0, iteration=1) - h.one("masked", 0)), secret=changes),
+    Case("keys of a session without a label", NAME, SessionWithoutLabel, SERVED, "differences of rounds are bare",
+         attack=each(between_rounds), secret=changes, **GRID),
+    Case("two epochs of a session", NAME, SessionOfTwoEpochs, OUT, "differences of every second round are bare",
+         attack=each(lambda h: signed(h.one("masked", 0, iteration=2) - h.one("masked", 0))),
+         secret=lambda t: t.inputs[2][0, 0] - t.inputs[0][0, 0], settings={"model": {"iterations": 3}}, **GRID),
     Case("one seed for all pairs", NAME, SameForAllPairs, SERVED, "masks of node 2 cancel", node=2,
          attack=each(lambda h: signed(h.one("masked", 2))), secret=input_of(2), **GRID),
     Case("one seed for all pairs, known to one", NAME, SameForAllPairs, ONE, "every node has the seed of all",

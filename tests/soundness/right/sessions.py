@@ -1,0 +1,42 @@
+"""Right protocols whose keys last for a training: agreed on once, and expanded anew in each iteration."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import Any
+
+import numpy as np
+
+from secmix._base.checks import Array
+from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
+
+from .agreed import Agreeing
+from .expanded import Seeded
+from .published import right
+
+
+class SessionKeys(Seeded):
+    """Pairs share keys of 256 bits for the training, and the seed of each averaging is HMAC of its iteration."""
+
+    reuses_masks = True
+    width = 4
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        of_call = hmac.new(seed.tobytes(), channel.iteration.to_bytes(8, "big"), hashlib.sha256).digest()
+        return np.frombuffer(hashlib.shake_256(of_call).digest(8 * m), np.uint64)
+
+
+class IdentityKeys(Agreeing):
+    """Nodes have one key pair for the training; HKDF of what a pair agrees on has the iteration in its label."""
+
+    reuses_masks = True
+
+
+SERVED, OUT, ONE = CuriousServer(), Eavesdropper(), HonestButCurious({1})
+WHY = "keys of a session hide as fresh ones do, where each iteration has a label of its own"
+CASES = [
+    right("keys of a session", SessionKeys, SERVED, WHY, family="practice"),
+    right("keys of a session, before a node", SessionKeys, ONE, WHY, family="practice"),
+    right("key pairs of a session", IdentityKeys, OUT, WHY, family="practice"),
+]
