@@ -430,6 +430,11 @@ def _lines_watched(lines: Mapping[str, Container[int]], reached: Callable[[Any],
             return _MONITORING.DISABLE  # at this place
         return reached(sys._getframe(1))
 
+    def function_begins(code: Any, offset: int) -> Any:  # pragma: no cover
+        line = code.co_firstlineno
+        is_one_line = line in lines.get(code.co_filename, ()) and {each for *_, each in code.co_lines()} <= {line, None}
+        return reached(sys._getframe(1)) if is_one_line else _MONITORING.DISABLE
+
     def traced(frame: Any, event: str, _: Any) -> Any:  # pragma: no cover (before Python 3.12)
         if event == "line" and frame.f_lineno in lines[frame.f_code.co_filename]:
             reached(frame)
@@ -445,10 +450,11 @@ def _lines_watched(lines: Mapping[str, Container[int]], reached: Callable[[Any],
             threading.settrace(None)
             sys.settrace(before)
         return
-    event = _MONITORING.events.LINE
+    event, begin = _MONITORING.events.LINE, _MONITORING.events.PY_START  # Python 3.13.0 tells no line of some functions
     _MONITORING.use_tool_id(_TOOL, "secmix")
     _MONITORING.register_callback(_TOOL, event, line_runs)
-    _MONITORING.set_events(_TOOL, event)
+    _MONITORING.register_callback(_TOOL, begin, function_begins)
+    _MONITORING.set_events(_TOOL, event | begin)
     _MONITORING.restart_events()
     try:
         yield
