@@ -50,6 +50,7 @@ class Stream:
     reads: dict[tuple[int, int, str], Any] = field(default_factory=dict)  # by first byte, length and order
     words: dict[int, tuple[int, int, str]] = field(default_factory=dict)  # where variables were read
     draws: list[tuple[Any, Any]] = field(default_factory=list)  # in order, if it is a generator's
+    call: int = field(default_factory=lambda: now().call)  # in which it began
 
     @functools.cached_property
     def sources(self) -> set[Any]:
@@ -401,7 +402,20 @@ def _added(key: tuple[Any, ...], bits: float, ends: Iterable[Iterable[Piece]] = 
     several = tuple(tuple(filter(is_secret_piece, end)) for end in ends) or (pieces,)
     stream = Stream(len(trace.streams), key, bits, here(), pieces, several)
     trace.streams.append(stream)
+    if any(piece[0] == "iteration" for piece in key[1:]) and all(map(_is_kept, stream.roots)):
+        trace.narrow("keys that an object keeps for its next fit (draw them in draw_masks, with reuses_masks = True)")
     return stream
+
+
+def _is_kept(root: Any) -> bool:
+    """Say whether what a seed follows from is of an earlier call: the next fit of the object has it too.
+
+    What `draw_masks` draws is handed to all calls of one fit, where masks are used again.
+    """
+    trace = now()
+    if isinstance(root, tuple):
+        return bool(trace.streams[root[1]].call < trace.call)
+    return bool(root < trace.begins and root not in trace.lasting)
 
 
 def bits_of(pieces: Iterable[Piece]) -> float:

@@ -308,11 +308,13 @@ def follow(
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:
+                trace.begins = trace.ends[1] + 1
                 private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
                 reuses = getattr(protocol, "reuses_masks", False)
                 if (masks_seed is not None or reuses) and not (reuses and masks is not None):
-                    draws = _draws(seed if masks_seed is None else masks_seed, trace.call, 9)
+                    draws, first = _draws(seed if masks_seed is None else masks_seed, trace.call, 9), trace.ends[1] + 1
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
+                    trace.lasting = range(first, trace.ends[1] + 1) if reuses else trace.lasting
                 any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
                 with drawing_apart(beside):
