@@ -311,6 +311,44 @@ def test_the_same_seed_in_every_call_is_the_same_mask() -> None:
     assert shares[1] == pytest.approx(0.25)
 
 
+class Enrolled(Seeded):
+    """Keeps keys of its first call."""
+
+    expand = staticmethod(RIGHT["the iteration"])
+
+    def __init__(self) -> None:
+        self.keys: dict[Any, Any] = {}
+
+    def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+        return super().agree(self.keys.setdefault(masks.shape, masks), network, channel)
+
+
+class EnrolledBySystem(Enrolled):
+    """Asks the system for keys in its first call."""
+
+    def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+        if len(masks) not in self.keys:
+            octets = [[secrets.token_bytes(8 * self.words) for _ in run] for run in masks]
+            self.keys[len(masks)] = np.array([[np.frombuffer(key, np.uint64) for key in run] for run in octets])
+        return Seeded.agree(self, self.keys[len(masks)], network, channel)
+
+
+class EnrolledAndFresh(EnrolledBySystem):
+    """Adds what each call draws to the keys that it keeps."""
+
+    def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+        kept, fresh = super().agree(masks, network, channel), Seeded.agree(self, masks, network, channel)
+        return np.concatenate([kept[..., :1], fresh[..., :1]], axis=-1)
+
+
+@pytest.mark.parametrize(("kind", "outlives"), [(Enrolled, True), (EnrolledBySystem, True), (EnrolledAndFresh, False)])
+def test_keys_that_outlive_a_fit_narrow_the_claim(kind: type, outlives: bool) -> None:
+    """Another fit of the same object counts its iterations from zero, and has the masks of the first."""
+    proof = prove(kind(), NETWORK, INPUTS)
+    assert not proof.open
+    assert any(each.startswith("keys that an object keeps") for each in proof.covers) == outlives
+
+
 def _followed(call: Callable[[], Any]) -> tuple[Any, Trace]:
     with replaced({__name__}), following(Trace()) as trace:
         return call(), trace
