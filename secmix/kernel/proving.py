@@ -79,6 +79,9 @@ def prove(
     where the protocol fails on few.
     """
     calls = len(iterations) or _CALLS
+    is_one_shape = len({*map(np.shape, inputs)}) == 1  # as that of all iterations
+    if is_one_shape and not iterations:  # one call may speak for all: that of the largest numbers
+        inputs = sorted(inputs, key=lambda each: float(np.abs(each).max(initial=0.0)), reverse=True)
     brief = [each[:, :, : None if in_full else _FEW] for each in inputs[: 2 * calls if iterations else calls]]
     again = functools.partial(prove, protocol, network, seed=seed, in_other_calls=in_other_calls, in_full=True)
     reuses = getattr(protocol, "reuses_masks", False)
@@ -96,9 +99,9 @@ def prove(
         return Proof((traces[0],), (), reason, (), ())
     traces.append(aside(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
-    repeats = long and not _decides(traces[0])
+    repeats = is_one_shape and not (reuses or iterations or _decides(traces[0]))
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
-    fit = _of_calls(run, inputs, repeats)
+    fit, *discarded = _of_calls(run, inputs, inputs[:repeats])
     inputs = inputs[: len(fit.results) or None]
     if not fit.error and fit.varying and not iterations:
         run = aside = functools.partial(run, varying=fit.varying)
@@ -110,20 +113,21 @@ def prove(
     runs = _batch_followed(traces[0])
     batch, two = ([np.repeat(each, k, axis=0) for each in brief[:calls]] for k in (runs, 2))
     is_used_again = in_other_calls and not iterations and not reuses and runs > 2
-    unheard_calls = [*brief[:calls], *batch[:is_used_again]]
-    unheard = [_of_calls(run, unheard_calls, repeats and not is_used_again, heard=False)] if in_other_calls else []
-    several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(ways[0])])]
+    again_in_batch = batch[:is_used_again]
+    first = [*brief[:1], *again_in_batch] if repeats else []
+    unheard = _of_calls(run, [*brief[:calls], *again_in_batch], first, heard=False) if in_other_calls else []
+    several = _of_calls(run, [*batch, two[0]], batch[:repeats]) if is_used_again else [aside(two[: len(ways[0])])]
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
         several.append(aside([np.repeat(each, 2, axis=0) for each in full_calls]))
         unheard += [aside(full_calls, heard=False)] if in_other_calls else []
-    alone = [fit, *traces, *several]
+    alone = [fit, *discarded, *traces, *several]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return again(given)
     fits = [*alone, *others, *unheard]
     texts: list[Place] = []
-    guards = {guard: each.trace.script for each in (*reversed(others), fit) for guard in _guards(each)}
+    guards = {guard: each.trace.script for each in (*reversed(others), *discarded, fit) for guard in _guards(each)}
     in_call = {  # how often each is met in a call
         guard: max(_guards(fit).get(guard, 1) // (1 if iterations and guard in fit.trace.guards else len(inputs)), 1)
         for guard in guards
@@ -166,13 +170,16 @@ def prove(
     return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
 
-def _of_calls(run: Callable[..., Fit], calls: Calls, repeats: bool, **how: Any) -> Fit:
-    """Trace calls; of those of which one ``repeats`` the other the first alone, where it leaves nothing."""
-    if repeats:
-        fit = run(calls[:1], **how)
-        if fit.error or not (_decides(fit) or fit.kept[1] != fit.kept[0]):
-            return fit
-    return run(calls, **how)
+def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -> list[Fit]:
+    """Trace calls; the ``first``, if there are any, alone, where they leave nothing and others can only repeat them.
+
+    Where these say that all have to be traced, they are returned last, for all that they have met.
+    """
+    if not len(first):
+        return [run(calls, **how)]
+    fit = run(first, **how)
+    is_enough = fit.error or not (_decides(fit) or any(each != fit.kept[0] for each in fit.kept))
+    return [fit] if is_enough else [run(calls, **how), fit]
 
 
 def _decides(fit: Fit) -> bool:
