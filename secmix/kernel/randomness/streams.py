@@ -22,7 +22,7 @@ import numpy as np
 from secmix.kernel.randomness.coins import ITSELF, Public
 from secmix.kernel.values.arrays import Followed, array_of, as_words, concrete, is_secret, values
 from secmix.kernel.values.forms import alone
-from secmix.kernel.values.numbers import Number, function
+from secmix.kernel.values.numbers import Number, function, wrapped
 from secmix.kernel.values.state import DRAWS, INF, Place, Trace, following, here, may_be_caught, may_stop, now
 
 OF_SEQUENCE = "of a SeedSequence"
@@ -33,7 +33,12 @@ PUBLIC, AGREED = "public keys by X25519", "agreement by X25519"
 """Functions of private keys; see :mod:`secmix.kernel.randomness.agreement`."""
 Piece = tuple[Any, ...]
 """Of a seed: ("public", number), ("iteration", byte, of how many, call), ("draw", variable, modulo this), or ("byte",
-of a stream or a draw, which)."""
+of a stream or a draw, which); of what is no seed: (WORD, number, byte, kind)."""
+WORD = "word"
+"""A number that was computed, as its bytes pass: they may be put together again, and nothing else is made of them."""
+_READ_AGAIN = frozenset("u1 u2 u4 u8 i1 i2 i4 i8 f8".split())  # noqa: SIM905
+_BY_ORDER = "struct.pack of secrets, or of the iteration, but by '<' or '>' and a letter for each"
+_COMPUTED = "the bytes of a secret that was computed or cut (make seeds of draws as they were drawn)"
 
 
 @dataclass
@@ -204,10 +209,14 @@ def bytes_of(number: Any, length: int, order: Any, *, signed: bool = False) -> S
         return as_bytes(int(number).to_bytes(length, order))
     _, variable, modulus = residue(number) or ("", None, 256**length + 1)
     width = length if bare(number) is not None else (modulus.bit_length() - 1) // 8  # of a rest the last bytes
-    if modulus > 256**length or (width < length and modulus != 256**width):
-        now().leave("the bytes of a secret that was computed or cut (make seeds of draws as they were drawn)")
+    is_computed = modulus > 256**length or (width < length and modulus != 256**width)
+    if is_computed and (signed or not 0 < number.below <= most):
+        now().leave(_COMPUTED)
     if not 0 < number.below <= most:
         may_stop(f"{length} bytes of a secret that may not fit into them")
+    if is_computed:
+        octets = _octets_of(number, f"u{length}", number.value.to_bytes(length, "little"))
+        return octets if order == "little" else octets[::-1]
     pieces = [("byte", ("draw", variable), k) if k < width else None for k in range(length) if variable is not None]
     octets = SecretBytes(number.value.to_bytes(length, "little"), pieces)
     return octets if order == "little" else octets[::-1]
@@ -218,9 +227,9 @@ def struct_packed(layout: Any, *numbers: Any) -> Any:
     numbers = tuple(each.item() if isinstance(each, Followed) and each.size == 1 else each for each in numbers)
     if not any(isinstance(each, (Public, Number, SecretBytes)) for each in numbers):
         return struct.pack(layout, *numbers)
-    order, codes = layout[:1], re.findall(r"\d*[a-zA-Z?]", layout[1:])
-    if order not in "<>!" or len(codes) != len(numbers):
-        now().leave("struct.pack of secrets, or of the iteration, but by '<' or '>' and a letter for each")
+    order, codes = _fields(layout)
+    if len(codes) != len(numbers):
+        now().leave(_BY_ORDER)
     octets = as_bytes(b"")
     for code, number in zip(codes, numbers, strict=True):
         size = struct.calcsize(order + code)
@@ -233,18 +242,91 @@ def struct_packed(layout: Any, *numbers: Any) -> Any:
     return octets if any(octets.pieces) else octets.plain
 
 
+def struct_unpacked(layout: Any, octets: Any) -> Any:
+    """Stand for ``struct.unpack``: whole numbers, and bytes, where some are not public."""
+    octets = as_bytes(octets) if isinstance(octets, (SecretBytes, Followed)) else octets
+    if not isinstance(octets, SecretBytes) or not any(octets.pieces):
+        return struct.unpack(layout, getattr(octets, "plain", octets))
+    order, codes = _fields(layout)
+    if struct.calcsize(layout) != len(octets):
+        return struct.unpack(layout, octets.plain)  # which raises an error
+    numbers: list[Any] = []
+    at = 0
+    for code in codes:
+        size = struct.calcsize(order + code)
+        part, at = octets[at : at + size], at + size
+        if not any(part.pieces):
+            numbers += struct.unpack(order + code, part.plain)
+        elif code[-1] == "s":
+            numbers.append(part)
+        elif code == "d" and order == "<":
+            numbers.append(_word_as(part, np.dtype("<f8")))
+        elif code in tuple("bBhHiIlLqQ"):
+            number = number_of(part, "little" if order == "<" else "big")
+            numbers.append(wrapped(number, np.dtype(f"i{size}")) if code.islower() else number)
+        else:
+            now().leave("struct.unpack of secrets by another letter")
+    return tuple(numbers)
+
+
+def _fields(layout: Any) -> tuple[str, list[str]]:
+    """Return the order of bytes of a layout, and a letter for each number, of bytes with how many they are."""
+    if layout[:1] not in tuple("<>!"):
+        now().leave(_BY_ORDER)
+    fields = re.findall(r"(\d*)([a-zA-Z?])", layout[1:])
+    return layout[0], [x for n, code in fields for x in ([n + code] if code == "s" else [code] * int(n or 1))]
+
+
 def bytes_of_words(array: Followed) -> Any:
-    """Return the bytes of an array as they lie in memory: of whole draws that are not negative, and of public words."""
+    """Return the bytes of an array as they lie in memory; those of what was computed are read as that alone."""
     if not is_secret(array):
         return concrete(array).tobytes()
-    kind, words = array.kind, as_words(array).objects.ravel().tolist()
-    if kind.kind not in "iu" or kind.byteorder == ">" or any(isinstance(x, Number) and x.value < 0 for x in words):
+    kind, words = array.kind, as_words(array).reading.ravel().tolist()
+    if kind.str[1:] not in _READ_AGAIN or kind.byteorder == ">":
         now().leave(f"the bytes of secrets as {kind}")
-    octets = [
-        bytes_of(x, kind.itemsize, "little") if isinstance(x, Number) else as_bytes(np.array(x, kind).tobytes())
-        for x in words
-    ]
-    return functools.reduce(operator.add, octets)
+    return functools.reduce(operator.add, (_octets_as(kind, x) for x in words))
+
+
+def _octets_as(kind: np.dtype[Any], word: Any) -> SecretBytes:
+    plain = np.array(word.value if isinstance(word, Number) else word, kind).tobytes()
+    if not isinstance(word, Number):
+        return as_bytes(plain)
+    if len(plain) == 1 and id(word) in now().octets:
+        return SecretBytes(plain, [now().octets[id(word)][1]])
+    is_draw = residue(word) is not None and word.below > 0
+    return bytes_of(word, len(plain), "little") if is_draw else _octets_of(word, kind.str[1:], plain)
+
+
+def _octets_of(word: Number, kind: str, plain: bytes) -> SecretBytes:
+    """Return the bytes of a word that was computed, of which nothing is made but that word, and messages."""
+    trace = now()
+    place = trace.places.setdefault(id(word), len(trace.words))
+    trace.words += [word][place < len(trace.words) :]
+    return SecretBytes(plain, [(WORD, place, k, kind) for k in range(len(plain))])
+
+
+def _read(pieces: Sequence[Piece | None]) -> Any:
+    """Return the word that some bytes are, or the number that a single byte of it is; None where they are no word's."""
+    if not pieces or pieces[0] is None or pieces[0][0] != WORD:
+        return None
+    _, place, k, kind = pieces[0]
+    word, length = now().words[place], int(kind[1:])
+    if [*pieces] == [(WORD, place, at, kind) for at in range(length)]:
+        return word
+    if len(pieces) > 1:
+        now().leave(_COMPUTED)
+    if word.depends & DRAWS:  # it tells no more than the word, which may be a residue
+        octet = Number(_plain(word.value, kind)[k], None, 0, word.depends, 1, pure=False)
+        octet.made_of = (word,)
+    else:
+        octet = function(f"byte {k} of {kind}", lambda x: _plain(x, kind)[k], word, step=1)
+    octet.below = 256
+    now().octets[id(octet)] = octet, pieces[0]
+    return octet
+
+
+def _plain(value: Any, kind: str) -> bytes:
+    return np.array(value, kind).tobytes() if kind in _READ_AGAIN else value.to_bytes(int(kind[1:]), "little")
 
 
 def is_iteration(number: Any) -> bool:
@@ -304,6 +386,10 @@ def number_of(octets: SecretBytes, order: str) -> Any:
     if not any(octets.pieces):
         return value
     pieces = octets.pieces if order == "little" else octets.pieces[::-1]
+    if (word := _read(pieces)) is not None:
+        if len(pieces) > 1 and pieces[0][3][0] == "f":  # type: ignore[index]
+            now().leave("the bits of a secret")
+        return wrapped(word, np.dtype(f"u{len(pieces)}")) if pieces[0][3][0] == "i" else word  # type: ignore[index]
     kind, of, first = octets.pieces[0][:3] if octets.pieces[0] else ("public", None, 0)
     if isinstance(of, tuple):
         words = _words_of_draws(pieces)
@@ -508,6 +594,8 @@ def _is_read(piece: Piece, trace: Trace, is_told: Callable[[int], bool], is_open
 
 def byte_of_stream(piece: Piece) -> tuple[int, int]:
     """Return of which stream a byte is, and which of it; below zero of none: it may be one of a word that was read."""
+    if piece[0] == WORD:
+        return -1, 0
     if not isinstance(of := piece[1], tuple):
         return of, piece[2]
     if (number := _stream_read(of[1])) < 0:
@@ -577,10 +665,20 @@ def words_of(octets: Any, dtype: Any = float, count: int = -1, offset: int = 0) 
     parts = [octets[offset + k * width : offset + (k + 1) * width] for k in range(size)]
     words = np.empty(size, object)
     if kind.kind not in "iu":
-        now().leave(f"secret bytes as {kind}")
+        words[:] = [_word_as(part, kind) for part in parts]
+        return array_of(words, kind)
     words[:] = [number_of(part, "big" if kind.byteorder == ">" else "little") for part in parts]
     found = array_of(words, np.dtype(f"{kind.byteorder}u{width}"))
     return found if kind.kind == "u" else found.view(kind)
+
+
+def _word_as(octets: SecretBytes, kind: np.dtype[Any]) -> Any:
+    """Return the word of a kind that was made these bytes."""
+    if not any(octets.pieces):
+        return np.frombuffer(octets.plain, kind)[0].item()
+    if any(piece is None or piece[0] != WORD or f"<{piece[3]}" != kind.str for piece in octets.pieces):
+        now().leave(f"secret bytes as {kind}")
+    return _read(octets.pieces)
 
 
 def words_as_bytes(self: Followed, order: Any = "C") -> Any:
@@ -614,6 +712,9 @@ Followed.tobytes = words_as_bytes  # type: ignore[method-assign,assignment]
 
 def as_pieces(several: Iterable[Any]) -> list[Piece]:
     """Return the pieces of bytes, with numbers for those that are public."""
+    several = list(several)
+    if any(piece and piece[0] == WORD for each in several for piece in each.pieces):
+        now().leave(_COMPUTED)
     return [
         in_one_way(piece) if piece else ("public", each.plain[k])
         for each in several

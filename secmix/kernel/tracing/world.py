@@ -65,6 +65,7 @@ from secmix.kernel.randomness.streams import (
     from_bytes,
     number_drawn,
     struct_packed,
+    struct_unpacked,
     system_bytes,
     system_number,
     words_of,
@@ -302,7 +303,7 @@ def replacements() -> dict[int, Any]:
     replace(fractions, {"Fraction": _reading(fractions.Fraction)})
     replace(zlib, _guarded(zlib))
     replace(statistics, {name: _of_list(name) for name in _STATISTICS})
-    replace(struct, _guarded(struct) | {"pack": struct_packed})
+    replace(struct, _guarded(struct) | {"pack": struct_packed, "unpack": struct_unpacked})
     stands_for.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
     return stands_for
 

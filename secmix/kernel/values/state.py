@@ -128,6 +128,9 @@ class Trace:
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
     streams: list[Any] = field(default_factory=list)  # that follow from secret seeds
+    words: list[Any] = field(default_factory=list)  # that were computed, and are passed as bytes
+    places: dict[int, int] = field(default_factory=dict)  # of these, by identity
+    octets: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # bytes of them as numbers, and which, by identity
     terms: int = 0  # that sums were made of: the work so far
     most_terms: float = INF  # what ends the proof
     shared: int = 0  # terms of sums that were another's: those of the same entries of other vectors

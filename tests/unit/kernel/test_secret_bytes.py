@@ -19,8 +19,9 @@ from secmix.kernel.randomness.coins import Public, coin_among
 from secmix.kernel.randomness.draws import Draws
 from secmix.kernel.randomness.streams import SecretBytes, bits_of, fresh_bytes
 from secmix.kernel.tracing.world import replaced
-from secmix.kernel.values.arrays import concrete, followed
-from secmix.kernel.values.state import LeftTrace, Trace, following
+from secmix.kernel.values.arrays import concrete, followed, secrets_in
+from secmix.kernel.values.numbers import traced_back
+from secmix.kernel.values.state import LeftTrace, Trace, following, now
 
 PLAIN = bytes(range(200, 232))
 
@@ -95,19 +96,95 @@ def test_secret_bytes_are_empty_where_python_says_so() -> None:
     assert not trace.left
 
 
+def _sums() -> Any:
+    """Return two words that were computed."""
+    words = np.frombuffer(fresh_bytes(PLAIN), np.uint64)
+    return words[:2] + words[2:]
+
+
+def _halves() -> Any:
+    """Return floats that were computed."""
+    return _sums() * 0.5
+
+
+PASSED: dict[str, Callable[[], Any]] = {
+    "words": lambda: [_sums(), np.frombuffer(_sums().tobytes(), np.uint64)],
+    "words with a sign": lambda: [_sums().view(np.int64), np.frombuffer(_sums().view(np.int64).tobytes(), np.int64)],
+    "words without it": lambda: [_sums(), np.frombuffer(_sums().view(np.int64).tobytes(), np.uint64)],
+    "floats": lambda: [_halves(), np.frombuffer(_halves().tobytes())],
+    "by bytes": lambda: [_sums(), np.frombuffer(np.frombuffer(_sums().tobytes(), np.uint8).tobytes(), np.uint64)],
+    "floats by bytes": lambda: [_halves(), np.frombuffer(np.frombuffer(_halves().tobytes(), np.uint8).tobytes())],
+    "behind a header": lambda: [_sums(), np.frombuffer(b"head" + _sums().tobytes(), np.uint64, offset=4)],
+    "unpacked": lambda: [_sums(), np.array(struct.unpack("<2s2Q", b"of" + _sums().tobytes())[1:], np.uint64)],
+    "unpacked with a sign": lambda: [
+        _sums().view(np.int64),
+        np.array(struct.unpack("<2q", _sums().tobytes()), np.int64),
+    ],
+    "unpacked floats": lambda: [_halves(), np.array(struct.unpack("<2d", _halves().tobytes()))],
+    "a rest": lambda: [
+        np.array([int(_word() + 1) % 251]),
+        np.array([int.from_bytes((int(_word() + 1) % 251).to_bytes(4, "big"), "big")]),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_what_passes_as_bytes_is_what_it_was(name: str) -> None:
+    def described(words: Any) -> tuple[Any, ...]:
+        secret = list(secrets_in(followed(words)))
+        draws = [{*now().variables.keys()} & {*each.terms} for each in traced_back(secret)[0]]
+        return concrete(followed(words)).tolist(), len(secret), [*map(len, draws)]
+
+    def compared() -> Any:
+        return [described(each) for each in PASSED[name]()]
+
+    before, after = _followed(compared)[0]
+    assert before == after
+    assert before[1]
+
+
+def test_unpacking_public_bytes_is_pythons() -> None:
+    octets = struct.pack("<2sH", b"of", 7)
+    assert _followed(lambda: struct.unpack("<2sH", octets))[0] == (b"of", 7)
+    assert _followed(lambda: struct.unpack("<2s2Q", b"of" + _sums().tobytes())[0])[0] == b"of"
+    with pytest.raises(struct.error):
+        _followed(lambda: struct.unpack("<Q", _sums().tobytes()))
+    assert isinstance(_followed(lambda: struct.unpack("<4s", fresh_bytes(b"seed"))[0])[0], SecretBytes)
+
+
 EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "words, the other way": (
         lambda octets: np.frombuffer(octets, ">u8").tobytes(),
         "the bytes of secrets as >u8",
     ),
-    "words that may be negative": (
-        lambda octets: np.frombuffer(octets, np.int32).tobytes(),
-        "the bytes of secrets as int32",
+    "a digest of words that may be negative": (
+        lambda octets: hashlib.sha256(np.frombuffer(octets, np.int32).tobytes()).digest(),
+        "the bytes of a secret that was computed or cut",
     ),
-    "bytes of floats": (
-        lambda octets: (np.frombuffer(octets, np.uint64) * 0.5).tobytes(),
-        "the bytes of secrets as float64",
+    "a digest of floats": (
+        lambda octets: hashlib.sha256((np.frombuffer(octets, np.uint64) * 0.5).tobytes()).digest(),
+        "the bytes of a secret that was computed or cut",
     ),
+    "floats read as words": (lambda octets: np.frombuffer(_halves().tobytes(), np.uint64), "the bits of a secret"),
+    "words read as floats": (lambda octets: np.frombuffer(_sums().tobytes()), "secret bytes as float64"),
+    "words read from another place": (
+        lambda octets: np.frombuffer(_sums().tobytes(), np.uint64, count=1, offset=1),
+        "the bytes of a secret that was computed or cut",
+    ),
+    "words read as others": (
+        lambda octets: np.frombuffer(_sums().tobytes(), np.uint16),
+        "the bytes of a secret that was computed or cut",
+    ),
+    "floats of four bytes": (lambda octets: _halves().astype(np.float32).tobytes(), "the bytes of secrets as float32"),
+    "a seed of bytes of words": (
+        lambda octets: np.random.default_rng(np.frombuffer(_sums().tobytes(), np.uint8)),
+        "a seed computed from secrets",
+    ),
+    "unpacked by another letter": (
+        lambda octets: struct.unpack("<4e", _sums()[:1].tobytes()),
+        "struct.unpack of secrets by another letter",
+    ),
+    "unpacked as in memory": (lambda octets: struct.unpack("2Q", _sums().tobytes()), "struct.pack of secrets"),
     "bytes that overlap": (
         lambda octets: [int.from_bytes(octets[:8], "big"), int.from_bytes(octets[7:9], "big")],
         "one stream of secret bytes, read in two ways",
