@@ -56,6 +56,7 @@ from .honest.unseen import (
     lasting,
     later,
     limits,
+    octets,
     optimised,
     polls,
     races,
@@ -64,7 +65,7 @@ from .honest.unseen import (
 )
 from .right import agreed as right_agreed
 from .right import ciphers as right_ciphers
-from .right import expanded, fresh, odd, practice, preparing, published, seeds, sessions, styles, systems
+from .right import expanded, fresh, odd, practice, preparing, published, seeds, serialised, sessions, styles, systems
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
@@ -151,6 +152,7 @@ _HONEST = (
     errors,
     races,
     limits,
+    octets,
     used_again,
     selected,
     fields,
@@ -189,6 +191,7 @@ RIGHT: list[Case] = _taken(
     seeds,
     right_ciphers,
     right_agreed,
+    serialised,
     sessions,
     preparing,
     practice,
