@@ -524,7 +524,7 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, IndexError) and ("used as indices" in str(error) or "only integers, " in str(error)):
         error = IndexError("an array at a secret place (write np.take(array, place, axis=0))")
     if isinstance(error, TypeError) and SecretBytes.__name__ in str(error):
-        error = TypeError('secret bytes in a function that is not followed (write a + b for b"".join([a, b]))')
+        error = TypeError('secret bytes in a function that is not followed (a + b is, and b"".join([a, b]) is not)')
     place = f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
     return f"the call ends in {type(error).__name__}: {error}"[:200] + f" at {place}"
 

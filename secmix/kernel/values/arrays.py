@@ -38,7 +38,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     **{"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "remainder": operator.mod},
     **{"negative": operator.neg, "positive": operator.pos, "invert": operator.invert, "conjugate": lambda x: x},
     **{"divide": operator.truediv, "left_shift": operator.lshift, "right_shift": operator.rshift},
-    **{"bitwise_and": operator.and_, "bitwise_or": operator.or_},
+    **{"bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor},
 }
 _OF_OBJECTS = {*_PYTHON, *COMPARISONS} - {"invert"}  # which Python does to truth values as to whole numbers
 _ROUNDING = ("rint", "floor", "ceil", "trunc")

@@ -405,3 +405,10 @@ def test_an_array_of_some_secret_words_is_known_word_by_word() -> None:
         assert followed(np.arange(3)).tobytes() == np.arange(3).tobytes()
         assert int.from_bytes(followed(np.arange(3, dtype=np.uint8)), "big") == 258
         assert int.from_bytes(b"\xff", "big", signed=True) == -1
+
+
+def test_words_of_all_their_bits_are_combined_as_numpy_does() -> None:
+    """Those above the largest number with a sign ended the call by an OverflowError."""
+    before, after = _followed(lambda: [concrete(each) for each in (_sums(), _sums() ^ np.uint64(2**64 - 1))])[0]
+    assert after.tolist() == (before ^ np.uint64(2**64 - 1)).tolist()
+    assert max(after.tolist()) >= 2**63 or max(before.tolist()) >= 2**63

@@ -249,7 +249,7 @@ def test_what_else_enters_a_seed_ends_the_proof(name: str) -> None:
 
 
 def test_how_secret_bytes_are_joined_is_said() -> None:
-    assert 'write a + b for b"".join([a, b])' in _proof(OPEN["a joined text"]).open
+    assert 'a + b is, and b"".join([a, b]) is not' in _proof(OPEN["a joined text"]).open
 
 
 LAST_WORDS: Callable[[Any, int, Any], Any] = lambda seed, m, channel: _words(np.random.default_rng(seed[2:]), m)  # noqa: E731
