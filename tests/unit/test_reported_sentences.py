@@ -12,12 +12,12 @@ from handmade_reports import hostile_cell
 import secmix
 from secmix._base.checks import Array
 from secmix.adversaries import HonestButCurious
+from secmix.auditing.assemble import _sentence
 from secmix.auditing.baseline import counted
 from secmix.auditing.counterexamples.decode import Decoded
 from secmix.auditing.counterexamples.evidence import _finding
 from secmix.auditing.exposure.exposures import exposures
 from secmix.auditing.setup import build_setup
-from secmix.auditing.verdict_sentence import _sentence
 from secmix.errors import ScenarioError, SecmixError
 from secmix.estimators.estimate import Estimate
 from secmix.protocols import SecureSum
