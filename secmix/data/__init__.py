@@ -4,9 +4,8 @@ A loader returns a :class:`Dataset` of plain numbers; it takes a path, or data t
 from the owner. Preparing (standardise, PCA) and sampling are the same for all.
 """
 
-from secmix.data.dataset import Dataset, prepared, sample_rows
-from secmix.data.delimited import csv
-from secmix.data.shipped import PARKINSONS_URL, breast_cancer, digits, gaussian, parkinsons, wine
+from secmix.data.dataset import Dataset, breast_cancer, digits, gaussian, prepared, sample_rows, wine
+from secmix.data.delimited import PARKINSONS_URL, csv, parkinsons
 
 __all__ = [
     "PARKINSONS_URL",

@@ -1,4 +1,7 @@
-"""Data sets: rows of plain numbers and where they come from, prepared for a mixture and sampled for the nodes."""
+"""Data sets: rows of plain numbers and where they come from, prepared for a mixture and sampled for the nodes.
+
+Some are shipped by a dependency or drawn.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secmix._base.checks import Array, Ints, finite_array, integer
-from secmix.errors import DataError
+from secmix.errors import DataError, shown
+
+_NAMED = 5  # of wrong columns, in an error's first words
+_LARGEST, _LEAST = 1e150, 1e-150  # the squares of these numbers, summed, are still ordinary numbers
+_MOST_NUMBERS = 100_000_000  # of a data set that is drawn
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,68 @@ class Dataset:
             raise DataError(f"groups names {len(self.groups)} owners for {len(self.rows)} rows; give one a row")
 
 
-_NAMED = 5  # of wrong columns, in an error's first words
-_LARGEST, _LEAST = 1e150, 1e-150  # the squares of these numbers, summed, are still ordinary numbers
+def breast_cancer() -> Dataset:
+    """Load Wisconsin breast cancer, 569 patients and 30 measurements of cell nuclei, as scikit-learn ships it.
+
+    >>> breast_cancer().rows.shape
+    (569, 30)
+    """
+    from sklearn.datasets import load_breast_cancer
+
+    bunch = load_breast_cancer()
+    return Dataset(bunch.data, tuple(bunch.feature_names), "breast cancer measurements, Wisconsin (scikit-learn)", True)
+
+
+def wine() -> Dataset:
+    """Load chemical analyses of 178 wines, 13 measurements, as scikit-learn ships them."""
+    from sklearn.datasets import load_wine
+
+    bunch = load_wine()
+    return Dataset(bunch.data, tuple(bunch.feature_names), "wine analyses (scikit-learn)", True)
+
+
+def digits() -> Dataset:
+    """Load 1797 handwritten digits of 8 × 8 pixels, without pixels that are never inked, as scikit-learn ships them."""
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    inked = np.ptp(bunch.data, axis=0) > 0
+    names = tuple(np.array(bunch.feature_names)[inked].tolist())
+    return Dataset(bunch.data[:, inked], names, "handwritten digits (scikit-learn)", True)
+
+
+def gaussian(
+    rows: int = 5000, features: int = 2, components: int = 2, separation: float = 2.0, seed: int = 0
+) -> Dataset:
+    """Draw rows from a mixture of ``components`` standard Gaussians, with centres ``separation`` from the origin.
+
+    Parameters
+    ----------
+    rows, features, components : int
+        How many are drawn: rows, numbers in each, and Gaussians.
+    separation : float
+        Distance of each centre from the origin, in standard deviations.
+    seed : int
+        Of the draws.
+
+    Examples
+    --------
+    >>> gaussian(rows=10, features=3).rows.shape
+    (10, 3)
+    """
+    integer(rows, "rows")
+    integer(features, "features")
+    integer(components, "components")
+    if max(rows, components) * features > _MOST_NUMBERS:
+        raise DataError(
+            f"rows = {shown(rows)} of {shown(features)} features; at most {_MOST_NUMBERS} numbers are drawn"
+        )
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((components, features))
+    centres *= separation / np.linalg.norm(centres, axis=1, keepdims=True)
+    drawn = rng.standard_normal((rows, features)) + centres[rng.integers(components, size=rows)]
+    source = f"{components} Gaussians, drawn with seed {seed}"
+    return Dataset(drawn, tuple(f"x{j}" for j in range(features)), source, public=True)
 
 
 def prepared(data: Dataset, *, standardise: bool = True, features: int | None = None) -> Array:

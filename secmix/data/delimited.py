@@ -1,6 +1,6 @@
-"""Numeric columns of a delimited text file of a user's own.
+"""Numeric columns of a delimited text file: of a user's own, or one that its owner offers for download.
 
-The values in such a file may be private: errors name places, never values.
+The values in a file of a user's own may be private: errors name places, never values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +23,7 @@ from secmix._base.safe_files import read_regular
 from secmix.data.dataset import Dataset
 from secmix.errors import DataError, nearest, shown
 
+PARKINSONS_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/parkinsons/parkinsons.data"
 Missing = Literal["refuse", "drop", "mean"]
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "-", ".")
 """What stands for a value that is not there, in capitals or not."""
@@ -150,6 +151,31 @@ def csv(
         remarks.append("its first line is all numbers and was read as a row" if header is None else "without a header")
     more = f" ({'; '.join(remarks)})" if remarks else ""
     return Dataset(numbers, tuple(table.shown(j) for j in used), f"the file {Path(path).name}{more}", groups=groups)
+
+
+def parkinsons(path: str | Path | None = None) -> Dataset:
+    """Load Oxford Parkinson's disease detection: 195 voice recordings, 22 measurements (no names, no diagnosis).
+
+    Parameters
+    ----------
+    path : path, optional
+        The file ``parkinsons.data`` of the UCI repository; downloaded from there when not given.
+    """
+    source = "Parkinson's voice recordings (UCI)"
+    if path is not None:
+        return replace(csv(path, drop=("name", "status")), source=source)
+    import tempfile
+    import urllib.request
+
+    try:
+        with urllib.request.urlopen(PARKINSONS_URL, timeout=30) as answer:
+            text = answer.read()
+    except OSError as error:
+        raise DataError(f"{PARKINSONS_URL} could not be read ({error}); download the file and give its path") from None
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "parkinsons.csv")
+        copy.write_bytes(text)
+        return replace(csv(copy, drop=("name", "status")), source=source, public=True)
 
 
 def read_table(
