@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,6 +27,11 @@ Standing = Literal[
     "no more than the output itself reveals",
     "inconclusive",
 ]
+
+
+def finite(value: float) -> float | None:
+    """Convert infinity to None, since JSON has no infinity."""
+    return value if math.isfinite(value) else None
 
 
 class PlainModel(BaseModel):

@@ -14,11 +14,10 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.naming import listed
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.evidence.doubted_premises import share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.collaboration_observation import CollaborationObservation
 from secmix.auditing.observation.reading import reading_of
-from secmix.auditing.observation.sum_observation import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation, share_behind_masks
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness.linear_masks import LinearMasks
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove

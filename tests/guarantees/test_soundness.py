@@ -15,8 +15,8 @@ from example_protocols import Averaging, Pairwise, with_steps
 import secmix
 from secmix import Network
 from secmix.adversaries import Adversary, Eavesdropper, HonestButCurious
+from secmix.auditing.observation.sum_observation import explained
 from secmix.auditing.soundness import examine_collaboration
-from secmix.auditing.unequal import explained
 from secmix.kernel import KnownSums, clear, prove
 from secmix.protocols import PDMM, SecureSum
 from secmix.transcript import SERVER, Channel

@@ -10,13 +10,12 @@ import pytest
 
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.evidence.doubted_premises import known_of_sums
 from secmix.auditing.observation import observe as module
 from secmix.auditing.observation.invertible_sums import _groups
 from secmix.auditing.observation.memory import block_size
 from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.observation.reading import _UNIT, _linear_error
-from secmix.auditing.observation.sum_observation import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation, known_of_sums
 from secmix.auditing.setup import PreparedData, SumSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed, read_off, rounding_units

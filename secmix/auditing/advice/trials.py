@@ -17,9 +17,8 @@ from secmix._base.checks import Array
 from secmix.auditing import decide
 from secmix.auditing.advice.measures import changed_scenario, changed_setup, try_in_turn
 from secmix.auditing.cell_parts import Outcome, Trial, Verdict
-from secmix.auditing.evidence.doubted_premises import solved_together
 from secmix.auditing.evidence.interface import CellContext
-from secmix.auditing.observation.sum_observation import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation, solved_together
 from secmix.auditing.report import Cell
 from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import ReadyParts, SumSetup, deep_copy

@@ -12,11 +12,10 @@ from secmix.auditing.cell_parts import NodeSummary
 from secmix.auditing.cells.groups import notes_on_groups
 from secmix.auditing.decide import Premises
 from secmix.auditing.evidence.decoding import target_of
-from secmix.auditing.evidence.doubted_premises import known_of_sums, output_share, share_behind_masks
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.noise.noise_bounds import noise_clearance
 from secmix.auditing.observation.collaboration_observation import COLUMNS, CollaborationObservation
-from secmix.auditing.observation.sum_observation import SumObservation
+from secmix.auditing.observation.sum_observation import SumObservation, known_of_sums, output_share, share_behind_masks
 from secmix.auditing.proof import in_words, iterations_in_words, proof_of, unproved
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.estimators.learned_decoders import reconstruct

@@ -11,8 +11,7 @@ from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
 from secmix.auditing.counterexamples.ciphers.unsealed import sealed_check
-from secmix.auditing.evidence.doubted_premises import is_exact
-from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.evidence.interface import CellContext, is_exact
 from secmix.auditing.observation.collaboration_observation import observe_collaboration
 from secmix.auditing.observation.memory import TooLong, too_large_to_probe
 from secmix.auditing.observation.observe import Seeds, observe, seeds_of

@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from secmix.auditing.evidence.doubted_premises import is_exact
-from secmix.auditing.evidence.interface import installed
+from secmix.auditing.evidence.interface import installed, is_exact
 from secmix.auditing.observation.memory import room_for_messages
 from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.setup import CollaborationSetup, SumSetup

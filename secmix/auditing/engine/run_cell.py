@@ -24,8 +24,7 @@ from secmix.auditing.engine.expected_cost import (
     planned_runs,
     too_wide,
 )
-from secmix.auditing.evidence.doubted_premises import is_exact
-from secmix.auditing.evidence.interface import LATE, place_of, why_failed
+from secmix.auditing.evidence.interface import LATE, is_exact, place_of, why_failed
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaboration_observation
 from secmix.auditing.observation.memory import TooLong, too_large_to_probe, trial_run

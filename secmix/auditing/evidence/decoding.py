@@ -9,8 +9,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix.auditing.cell_parts import LeakageCurve
-from secmix.auditing.evidence.doubted_premises import at_least
-from secmix.auditing.evidence.interface import CellContext
+from secmix.auditing.evidence.interface import CellContext, at_least
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.estimators.estimate import Estimate, normalised, wilson

@@ -10,9 +10,8 @@ explained variance of any function of the node's data from above, and gives no l
 
 from __future__ import annotations
 
-from secmix.auditing.evidence.doubted_premises import is_encoded, output_share
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.observation.sum_observation import SumObservation
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, is_encoded
+from secmix.auditing.observation.sum_observation import SumObservation, output_share
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.exact.leaked_subspace import KNOWN

@@ -19,17 +19,16 @@ import numpy as np
 from scipy.special import ndtr
 
 from secmix._base.checks import Array
-from secmix.auditing import unequal
-from secmix.auditing.evidence.doubted_premises import (
-    finite,
-    is_linear,
+from secmix.auditing.cell_parts import finite
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, is_linear, under_premises
+from secmix.auditing.observation.sum_observation import (
+    UNEQUAL,
+    SumObservation,
     nats_of,
     nats_of_all,
     output_share,
-    under_premises,
+    share_known,
 )
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.estimate import normalised
@@ -66,13 +65,13 @@ def _findings_about(
         most = nats
         estimated = setup.is_unequal and not math.isinf(nats)
         if estimated:
-            measured = unequal.share_known(observation, node, masks=True, cumulative=view == "cumulative")
+            measured = share_known(observation, node, masks=True, cumulative=view == "cumulative")
             share, low = measured.value, measured.low
             nats, most = _nats(measured.value), _nats(measured.high)
         notes = ["its summed vector is known exactly, so the information is infinite"] * math.isinf(nats)
         if not notes and low >= _REVEALS_FROM:
             notes.append(f"its masks are too small: behind them its input is known to {RECOVERED:g}; draw larger ones")
-        notes += [unequal.NOTE] * estimated
+        notes += [UNEQUAL] * estimated
         behind = observation.behind.get(node, 0.0)
         if behind > share:  # of the known sums alone
             most = max(most, _nats(behind))

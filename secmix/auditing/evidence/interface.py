@@ -2,7 +2,7 @@
 
 Scenarios, reports, the JSON schema, SARIF and the glossary take all text about an evidence from its object. Its line in
 pyproject.toml (group ``secmix.evidence``) registers it. What fails in a cell is noted in its context, and
-undoes nothing that was shown before.
+undoes nothing that was shown before. Exact findings are weakened where their premises are in doubt, or inputs blurred.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import Any, Literal, TypeVar
 
 from secmix._base import plugins
 from secmix.auditing.cell_parts import LeakageCurve, Picture
-from secmix.auditing.observation.sum_observation import Observation
+from secmix.auditing.observation.sum_observation import Observation, SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import Setup, SumSetup
 from secmix.errors import ScenarioError, SecmixError
 from secmix.kernel.values.state import is_protocol
+from secmix.protocols import Defences
 from secmix.scenario import Scenario
 
 T = TypeVar("T")
@@ -197,6 +198,58 @@ def asked(case: CellContext) -> list[Evidence]:
     wanted = (evidence for evidence in installed() if evidence.always or evidence.name in case.cell.measure.evidence)
     is_sum = isinstance(case.setup, SumSetup)
     return [e for e in wanted if not (is_sum and e.collaborations_only) and e.applies(case)]
+
+
+def is_exact(cell: Scenario, setup: SumSetup) -> bool:
+    """Check whether all evidence that the scenario names is exact; of nodes that are no equals it is estimated."""
+    named = [evidence for evidence in installed() if evidence.name in cell.measure.evidence]
+    return all(evidence.exact for evidence in named) and not setup.is_unequal
+
+
+def is_linear(case: CellContext) -> bool:
+    """Check whether the protocol sums the data of nodes: only then does linear algebra apply to their data."""
+    return isinstance(case.setup, SumSetup) and not is_encoded(case)
+
+
+def is_encoded(case: CellContext) -> bool:
+    """Check whether a proof gives the known sums of encodings."""
+    return isinstance(case.observation, SumObservation) and bool(case.observation.encoded)
+
+
+def under_premises(case: CellContext, findings: list[Finding]) -> list[Finding]:
+    """Weaken exact ``findings``: to lower bounds if premises are in doubt, to upper bounds if inputs are blurred."""
+    if unmet_premises := case.observation.unmet_premises:
+        findings = [at_least(finding, unmet_premises) for finding in findings]
+    defences = Defences(**case.cell.model.defences)
+    if defences.blurs:
+        findings = [_at_most(finding, defences) for finding in findings]
+    return findings
+
+
+def at_least(finding: Finding, unmet_premises: list[str]) -> Finding:
+    """Weaken an exact finding whose premises are in doubt to a lower bound."""
+    if finding.status == "determined":
+        return finding
+    weaker = {"kind": "lower bound", "status": "unresolved", "high": None, "normalised_high": 1.0}
+    return finding.model_copy(update={**weaker, "notes": [*finding.notes, *unmet_premises]})
+
+
+def _at_most(finding: Finding, defences: Defences) -> Finding:
+    """Weaken an exact finding about blurred vectors: for the rows it is an upper bound.
+
+    Given what a node sends, view and rows are independent, so that the view reveals no more of the rows than of that.
+    """
+    blurred = ", ".join(defences.words)
+    note = f"this is about what the node sends, blurred ({blurred}): no more is known of its rows, maybe less"
+    bound = {
+        "value": finding.high,
+        "low": 0.0,
+        "kind": "upper bound",
+        "status": "unresolved" if finding.status == "determined" else finding.status,
+        "normalised_leakage": finding.normalised_high,
+        "normalised_low": 0.0,
+    }
+    return finding.model_copy(update={**bound, "notes": [*finding.notes, note]})
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ from secmix.adversaries.inversion.invert import Inversion, invert_sums, rounds_n
 from secmix.adversaries.inversion.isolation import isolated_rows
 from secmix.auditing.cell_parts import Picture
 from secmix.auditing.evidence.decoding import recovered
-from secmix.auditing.evidence.doubted_premises import is_linear
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, is_linear
 from secmix.auditing.observation.invertible_sums import InvertibleSums
 from secmix.auditing.observation.picture import picture
 from secmix.auditing.observation.sum_observation import SumObservation

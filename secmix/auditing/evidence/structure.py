@@ -15,11 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from secmix.auditing import unequal
 from secmix.auditing.cell_parts import UNMASKED
-from secmix.auditing.evidence.doubted_premises import is_linear, under_premises
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
-from secmix.auditing.observation.sum_observation import SumObservation
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, is_linear, under_premises
+from secmix.auditing.observation.sum_observation import UNEQUAL, SumObservation, share_known
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.exact.leaked_subspace import KNOWN
@@ -49,7 +47,7 @@ def _findings_about(
         ends = (share, share)
         estimated = setup.is_unequal and not known
         if estimated:
-            measured = unequal.share_known(observation, node, masks=False, cumulative=view == "cumulative")
+            measured = share_known(observation, node, masks=False, cumulative=view == "cumulative")
             share, ends = measured.value, (measured.low, measured.high)
         yield Finding(
             **about,
@@ -66,7 +64,7 @@ def _findings_about(
             normalised_leakage=1.0 if known else share,
             normalised_low=1.0 if known else ends[0],
             normalised_high=1.0 if known else ends[1],
-            notes=([_how_known(observation, node)] if known else []) + [unequal.NOTE] * estimated,
+            notes=([_how_known(observation, node)] if known else []) + [UNEQUAL] * estimated,
         )
 
 
