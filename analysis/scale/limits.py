@@ -10,9 +10,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from secmix._base.random import stream
-from secmix.auditing.engine.expected_cost import planned_runs, too_wide
 from secmix.auditing.evidence.interface import is_exact
-from secmix.auditing.observation.memory import block_size, exact_runs, too_large_to_probe
+from secmix.auditing.observation.memory import block_size, exact_runs, planned_runs, too_large_to_probe, too_wide
 from secmix.auditing.setup import SumSetup, build_model, build_setup
 from secmix.scenario import Scenario
 

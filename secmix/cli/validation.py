@@ -19,7 +19,7 @@ from secmix.scenario import DataSpec, Scenario, faults, from_dict
 from secmix.scenario.resolve import in_table, located, rebased, with_known_adversaries
 
 if TYPE_CHECKING:
-    from secmix.auditing.engine.expected_cost import CostEstimate
+    from secmix.auditing.engine.run_cell import CostEstimate
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
 _OWN = {"protocol": ("label",), "adversary": ("label",), "data": ("standardise", "features", "rows_per_node")}
@@ -173,7 +173,7 @@ def _misfits(scenario: Scenario, text: str, source: str, folder: Path) -> tuple[
 
 
 def _summary(scenario: Scenario, scenario_name: str, estimates: list[CostEstimate]) -> str:
-    from secmix.auditing.engine.expected_cost import in_words
+    from secmix.auditing.engine.run_cells import cost_in_words
 
     number = math.prod(map(len, scenario.sweep.values()))
     policy = scenario.policy.model_dump(exclude_none=True)
@@ -185,4 +185,4 @@ def _summary(scenario: Scenario, scenario_name: str, estimates: list[CostEstimat
         f"{shown(scenario_name)} is right: {several} on {scenario.network.nodes} nodes, {scenario.runs} runs each; "
         f"policy: {limits}"
     )
-    return f"{summary}\nAn audit takes {in_words(estimates)}." if estimates else summary
+    return f"{summary}\nAn audit takes {cost_in_words(estimates)}." if estimates else summary

@@ -10,8 +10,9 @@ import pytest
 
 import secmix
 from secmix.auditing.engine import run_cells
-from secmix.auditing.engine.expected_cost import CostEstimate, check_memory, estimate, planned_runs, warning
-from secmix.auditing.engine.run_cell import try_out
+from secmix.auditing.engine.run_cell import CostEstimate, estimate, try_out
+from secmix.auditing.engine.run_cells import warning
+from secmix.auditing.observation.memory import check_memory, planned_runs
 from secmix.auditing.setup import build_setup
 from secmix.errors import DataError
 from secmix.scenario import from_dict

@@ -18,8 +18,10 @@ from secmix.adversaries import Adversary, CuriousServer, HonestButCurious
 from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import audit_cell
 from secmix.auditing.engine import run_cell
-from secmix.auditing.engine.expected_cost import clearing_nobody, estimate, planned_runs, too_wide
+from secmix.auditing.engine.run_cell import estimate
+from secmix.auditing.engine.run_cells import clearing_nobody
 from secmix.auditing.observation import observe as module
+from secmix.auditing.observation.memory import planned_runs, too_wide
 from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.report import Cell
 from secmix.auditing.setup import SumSetup, build_setup

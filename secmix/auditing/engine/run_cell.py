@@ -9,33 +9,48 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from secmix._base.plugins import code_allowed
 from secmix.auditing import decide
 from secmix.auditing.cells.audit_cell import Notify, Word, audit_cell
 from secmix.auditing.cells.fields import failed, without_rest
-from secmix.auditing.engine.expected_cost import (
-    SHOWN_BY_FEW,
-    CostEstimate,
-    check_memory,
-    estimate,
-    planned_runs,
-    too_wide,
-)
 from secmix.auditing.evidence.interface import LATE, is_exact, place_of, why_failed
 from secmix.auditing.exposure.policy import with_coalitions
 from secmix.auditing.observation import collaboration_observation
-from secmix.auditing.observation.memory import TooLong, too_large_to_probe, trial_run
+from secmix.auditing.observation.memory import (
+    BLOCKS,
+    FEW_RUNS,
+    SHOWN_BY_FEW,
+    TooLong,
+    check_memory,
+    mebibytes_of_run,
+    numbers_summed,
+    planned_runs,
+    room_for_messages,
+    too_large_to_probe,
+    too_wide,
+    trial_run,
+)
 from secmix.auditing.observation.observe import seeds_of
+from secmix.auditing.released.membership import MOST_RUNS
 from secmix.auditing.report import Cell, CellResult
 from secmix.auditing.setup import CollaborationSetup, PreparedData, ReadyParts, SumSetup, build_setup, deep_copy
 from secmix.errors import SecmixError
-from secmix.scenario import Scenario
+from secmix.protocols.released import FittedMixture, Released
+from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.transcript import at_most, unrelated
 
 _CELLS = threading.RLock()
+
+# Fitted to audits of 5 to 20 nodes with 2 to 30 columns; a cell may take several times as long.
+_LEAST = 2.0  # seconds of any cell
+_SUMMED = 300  # summed numbers, over nodes and iterations, per second of measuring
+_SENT = 8000  # messages of a sum, over iterations, per second: PDMM of 20 to 100 nodes in reports/scale
+_EXACT = 0.1  # share of that time if nothing is measured
+_MEASURES = {"decoders", "information", "inversion", "ksg", "reconstruction"}
+_BASE = 250  # MiB of any process
 
 
 def run_cell(
@@ -140,6 +155,15 @@ def lost(
         return failed(cell, build_setup(cell, _new(ready_parts), prepared), why, reproduce), []
 
 
+@dataclass(frozen=True)
+class CostEstimate:
+    """Seconds of one processor, and MiB, of a cell."""
+
+    seconds: float
+    mebibytes: float
+    too_wide: str = ""  # why only a few runs are made, which clear nobody; empty where enough are
+
+
 def try_out(
     cell: Scenario,
     ready_parts: ReadyParts | None,
@@ -162,6 +186,25 @@ def try_out(
             setup = _few(cell, setup, error)
             messages = _trial(cell, setup)
         return estimate(cell, setup, time.process_time() - begun, messages)
+
+
+def estimate(cell: Scenario, setup: SumSetup | CollaborationSetup, trial: float, messages: int = 0) -> CostEstimate:
+    """Estimate one cell from a trial of one run: its seconds, and its messages in one iteration."""
+    base = _BASE + BLOCKS * cell.message_limit
+    if isinstance(setup, CollaborationSetup):  # its runs are made one after the other
+        released = setup.protocol.inner if isinstance(setup.protocol, Released) else None
+        # Distributed EM makes many runs at once.
+        by_one = released is not None and not isinstance(released, FittedMixture)
+        shadows = cell.measure.work(MOST_RUNS) if by_one else 0
+        return CostEstimate(_LEAST + trial * (cell.runs + shadows), base)
+    base += BLOCKS * (room_for_messages(cell, setup) - cell.message_limit)
+    summed = numbers_summed(cell, setup, setup.rows.shape[1])
+    share = 1.0 if _MEASURES & set(cell.measure.evidence) else _EXACT
+    share *= FEW_RUNS / FEWEST_RUNS if setup.too_wide else 1.0
+    seconds = _LEAST + trial * cell.model.iterations + share * summed / _SUMMED
+    seconds += messages * cell.model.iterations / _SENT
+    why = setup.too_wide.removeprefix(f"{SHOWN_BY_FEW}: ")
+    return CostEstimate(seconds, base + planned_runs(cell, setup)[0] * mebibytes_of_run(summed), why)
 
 
 def _few(cell: Scenario, setup: SumSetup | CollaborationSetup, error: TooLong) -> SumSetup:

@@ -19,16 +19,18 @@ from secmix.auditing import proof
 from secmix.auditing.cells.audit_cell import Word
 from secmix.auditing.cells.fields import without_rest
 from secmix.auditing.engine import cell_cache
-from secmix.auditing.engine.expected_cost import CostEstimate, clearing_nobody, warning
 from secmix.auditing.engine.processes import Lost, NotBegun, Notify, Workers, are_needed
-from secmix.auditing.engine.run_cell import lost, run_cell, try_out
+from secmix.auditing.engine.run_cell import CostEstimate, lost, run_cell, try_out
 from secmix.auditing.evidence.interface import LATE, place_of
+from secmix.auditing.observation.memory import FEW_RUNS
 from secmix.auditing.report import Cell, CellResult, covered
 from secmix.auditing.setup import PreparedData, ReadyParts
 from secmix.errors import NotConverged, SecmixError, cause, shown
 from secmix.scenario import Scenario
 
 _ANSWERS_WITHIN = "10s"  # or there is no scheduler
+_LONG, _LARGE = 30, 2048  # seconds, and MiB, above which a warning is given
+_ESTIMATE = "estimate: "  # begins what is said before the start
 
 
 def run_cells(
@@ -115,6 +117,49 @@ def _tried_out(
             f"{_pair(cell)} fails with {what}; if the part is your own, fix it there (--debug shows the traceback)"
         ) from error
     return _Trial(cost, time.process_time() - begun)
+
+
+def cost_in_words(estimates: Sequence[CostEstimate], workers: int = 1) -> str:
+    """Describe estimates of cells in words.
+
+    >>> cost_in_words([CostEstimate(10.0, 300.0), CostEstimate(150.0, 5000.0)])
+    'roughly 3 min on one processor and up to 4.9 GiB of memory, by its sizes and a trial'
+    >>> cost_in_words([CostEstimate(10.0, 300.0)] * 4, workers=2)
+    'roughly 20 s on 2 processors and up to 300 MiB of memory each, by its sizes and a trial'
+    """
+    used = min(workers, len(estimates))
+    longest = max(cell.seconds for cell in estimates)
+    seconds = max(longest, sum(cell.seconds for cell in estimates) / used)
+    most = max(cell.mebibytes for cell in estimates)
+    on = "one processor" if used == 1 else f"{used} processors"
+    memory = f"{most:.0f} MiB" if most < 1000 else f"{most / 1024:.1f} GiB"
+    return (
+        f"roughly {_time(seconds)} on {on} and up to {memory} of memory{' each' * (used > 1)}, by its sizes and a trial"
+    )
+
+
+def warning(estimates: Sequence[CostEstimate], workers: int) -> str:
+    """Warn before the start if an audit is long or large; otherwise return ""."""
+    if sum(cell.seconds for cell in estimates) < _LONG * workers and all(e.mebibytes < _LARGE for e in estimates):
+        return ""
+    number = len(estimates)
+    return f"{_ESTIMATE}{number} combination{'s' * (number > 1)}, {cost_in_words(estimates, workers)}"
+
+
+def clearing_nobody(estimates: Sequence[CostEstimate]) -> list[str]:
+    """Warn before the start where only a few runs fit, which clear nobody, and name the first key to change.
+
+    >>> clearing_nobody([CostEstimate(10.0, 300.0), CostEstimate(9.0, 300.0, "a run takes 9 GiB; raise it, or wait")])
+    ['estimate: only 2 runs are made, which clear nobody: a run takes 9 GiB; raise it']
+    """
+    reasons = dict.fromkeys(each.too_wide.partition(", or ")[0] for each in estimates if each.too_wide)
+    return [f"{_ESTIMATE}only {FEW_RUNS} runs are made, which clear nobody: {why}" for why in reasons]
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
 @dataclass(frozen=True)

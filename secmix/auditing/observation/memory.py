@@ -1,14 +1,16 @@
-"""Weigh messages by a trial run: how many runs fit into memory at a time, and whether the probes of one run do."""
+"""Weigh runs: how many fit into memory, by sizes alone and by a trial run, and whether the probes of one run do."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from secmix._base.random import stream
-from secmix.auditing.setup import SumSetup, build_model, deep_copy, with_active_adversary
-from secmix.errors import SecmixError
+from secmix.auditing.evidence.interface import installed, is_exact
+from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model, deep_copy, with_active_adversary
+from secmix.errors import DataError, SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.kernel.values.forms import MOST_TERMS
 from secmix.kernel.values.tables import MOST_VECTORS
@@ -23,6 +25,11 @@ _EXACT_BLOCKS = 8  # of messages that fill the memory; each may take seconds, an
 _BEYOND = 2  # times what a proof follows: an estimate may be so much too large
 _SAMPLED, _FAR = 16, 2.0**40  # masks that are changed, and by how much, to see what hangs on one, however little
 _TOGETHER = 4 * 10**6  # summed numbers of a block: its mixtures and messages take some fifteen times as much
+_EXACT_RUNS, _EXACT_NUMBERS = 500, 10**7  # runs, and summed numbers in all of them, that check masks well enough
+_SAFETY = 2  # factor by which the estimate of memory may be too small
+BLOCKS, _COPIES = 2, 6  # copies of a block of runs, and of all summed numbers, that are in memory at a time
+FEW_RUNS = 2  # that show how messages are made: one is read by probes, and all are held against what was read
+SHOWN_BY_FEW = f"{FEW_RUNS} runs were made, which show how messages are made of inputs and masks, and no more"
 
 
 class TooLong(SecmixError):
@@ -34,6 +41,96 @@ class TooLong(SecmixError):
     def __init__(self, message: str, unproved: str = "") -> None:
         super().__init__(message)
         self.unproved = unproved
+
+
+def check_memory(cell: Scenario, setup: SumSetup) -> None:
+    """Check from the sizes alone, before anything runs, whether the fewest runs of a sum fit into ``memory_limit``.
+
+    Raises DataError if they do not, with the settings that would do.
+    """
+    fewest = _fewest(cell, setup)
+    if _fit(cell, setup, fewest):
+        return
+    error = DataError(f"[data] with {_beyond(cell, setup, fewest)}")
+    error.key = ("data", "features")
+    raise error
+
+
+def too_wide(cell: Scenario, setup: SumSetup) -> str:
+    """Say why no more than a few runs of a sum are made: of its width more do not fit; "" if they do.
+
+    Exact evidence reads off these few, in all entries, how messages are made of inputs and masks, which does not depend
+    on how many runs there are. The law of masks and data takes many; it stays open, and nobody is cleared.
+    """
+    if _fit(cell, setup, FEWEST_RUNS):
+        return ""
+    return f"{SHOWN_BY_FEW}: with {_beyond(cell, setup, FEWEST_RUNS)}"
+
+
+def planned_runs(cell: Scenario, setup: SumSetup | CollaborationSetup) -> tuple[int, str]:
+    """Count the runs to make, and say why they are fewer than the scenario asks for; "" if they are not.
+
+    No more are made than fit into ``memory_limit``, and none that cannot change what the evidence says: exact evidence
+    reads what a single run reveals from how messages depend on data and masks, and only checks the masks on many.
+    """
+    if isinstance(setup, CollaborationSetup):  # little is stored of its runs
+        return cell.runs, ""
+    summed = numbers_summed(cell, setup, setup.rows.shape[1])
+    room = cell.memory_limit - BLOCKS * cell.message_limit
+    if setup.too_wide:
+        return FEW_RUNS, ""  # said among what is not met
+    fitting = max(int(room / (_SAFETY * mebibytes_of_run(summed))), FEWEST_RUNS)
+    enough = max(min(_EXACT_RUNS, _EXACT_NUMBERS // summed), FEWEST_RUNS) if is_exact(cell, setup) else cell.runs
+    runs = min(cell.runs, fitting, enough)
+    of_all = f"{runs} of {cell.runs} runs were made: "
+    if runs == cell.runs:
+        return runs, ""
+    if runs < fitting:
+        return runs, of_all + "what exact evidence says does not depend on their number"
+    return runs, of_all + f"memory_limit = {cell.memory_limit} MiB allows no more"
+
+
+def _fewest(cell: Scenario, setup: SumSetup) -> int:
+    return FEW_RUNS if is_exact(cell, setup) else FEWEST_RUNS
+
+
+def _fit(cell: Scenario, setup: SumSetup, runs: int) -> bool:
+    """Check whether the summed numbers of so many runs fit into the memory that messages leave."""
+    return runs * mebibytes_of_run(numbers_summed(cell, setup, setup.rows.shape[1])) <= _share(cell) * cell.memory_limit
+
+
+def _share(cell: Scenario) -> float:
+    """Compute the share of ``memory_limit`` that messages leave."""
+    return 1 - BLOCKS * cell.message_limit / cell.memory_limit
+
+
+def _beyond(cell: Scenario, setup: SumSetup, runs: int) -> str:
+    """Say that so many runs do not fit into ``memory_limit``, and which settings would do."""
+    d, room = setup.rows.shape[1], _share(cell) * cell.memory_limit
+    of_a_run = {k: mebibytes_of_run(numbers_summed(cell, setup, k)) for k in range(1, d + 1)}
+    need = runs * of_a_run[d]
+    columns = max((k for k, each in of_a_run.items() if runs * each <= room), default=0)
+    fewer = f"set features to at most {columns}, or" if columns else "use fewer nodes or iterations, or set"
+    exact = [evidence.name for evidence in installed() if evidence.exact and evidence.name in cell.measure.evidence]
+    if _fewest(cell, setup) == FEWEST_RUNS and exact and not setup.is_unequal and FEW_RUNS * of_a_run[d] <= room:
+        fewer = f"{fewer.removesuffix(', or')}, [measure] evidence to {exact} alone, or"
+    entries = numbers_summed(cell, setup, d) // (setup.network.n * cell.model.iterations)
+    return (
+        f"{d} columns each of {setup.network.n} nodes sums {entries:,} numbers in an iteration, and {runs} runs take "
+        f"{need / 1024:.1f} GiB, where memory_limit = {cell.memory_limit} leaves {room / 1024:.1f}; {fewer} "
+        f"memory_limit to at least {math.ceil(need / _share(cell))}"
+    )
+
+
+def numbers_summed(cell: Scenario, setup: SumSetup, d: int) -> int:
+    """Count the numbers that all nodes sum in all iterations of a run, of rows of ``d`` columns."""
+    entries: int = cell.model.components * (1 + d + d * (d + 1) // 2)
+    return setup.network.n * entries * cell.model.iterations
+
+
+def mebibytes_of_run(summed: int) -> float:
+    """Compute the MiB that one run needs in all."""
+    return _COPIES * 8 * summed / 2**20
 
 
 def room_for_messages(cell: Scenario, setup: SumSetup) -> float:
