@@ -71,15 +71,15 @@ def observe(
 ) -> SumObservation:
     """Observe the runs of ``cell``; call ``first`` with the least number of a scenario, if at least as many follow.
 
-    Where evidence is ``exact`` no more are made than :func:`exact_runs` says. If a proof says then that all runs send
-    what those of the first block do, but for the numbers, the messages of the others are not kept.
+    Where evidence is ``exact`` no more are made than :func:`exact_runs` says, and no features. If a proof says then
+    that all runs send what those of the first block do, but for the numbers, the messages of the others are not kept.
     """
     blocks: list[SumObservation] = []
     runs = 0
     size = block_size(cell, setup)
     if exact and (most := exact_runs(size)) < cell.runs:
         cell = cell.model_copy(update={"runs": most})
-    for block in _blocks(cell, setup, sampled_rows(cell, setup, size, seeds), proved if exact else None):
+    for block in _blocks(cell, setup, sampled_rows(cell, setup, size, seeds), exact, proved):
         blocks.append(block)
         before, runs = runs, runs + block.runs
         if before < FEWEST_RUNS <= runs <= (left := cell.runs - runs):
@@ -88,7 +88,7 @@ def observe(
 
 
 def _blocks(
-    cell: Scenario, setup: SumSetup, sampled: Sampled, proved: Callable[[SumObservation], bool] | None
+    cell: Scenario, setup: SumSetup, sampled: Sampled, exact: bool, proved: Callable[[SumObservation], bool]
 ) -> Iterator[SumObservation]:
     known: dict[int, ProbeCache] = {}
     mismatches = 0
@@ -97,12 +97,12 @@ def _blocks(
         # schedule differs in most blocks, all blocks are soon probed.
         if known and 2 * mismatches <= k:
             with suppress(ProbeMismatch):
-                yield _block(cell, setup, rows_by_node, seed, known, probing=False)
+                yield _block(cell, setup, rows_by_node, seed, known, exact, probing=False)
                 continue
             mismatches += 1
-        block = _block(cell, setup, rows_by_node, seed, known, probing=True, first=not k)
+        block = _block(cell, setup, rows_by_node, seed, known, exact, probing=True, first=not k)
         yield block
-        if proved and not k and block.runs < cell.runs and proved(block):
+        if exact and not k and block.runs < cell.runs and proved(block):
             yield from _unread(cell, setup, sampled, block)
 
 
@@ -114,7 +114,6 @@ def _unread(cell: Scenario, setup: SumSetup, sampled: Sampled, first: SumObserva
     while several := list(islice(sampled, max(most // first.runs, 1))):
         rows_by_node = [np.concatenate(of_node) for of_node in zip(*(rows for rows, _ in several), strict=True)]
         _, seed = several[0]
-        runs = rows_by_node[0].shape[0]
         probed = Probed(setup.protocol, probing=False)
         model = build_model(cell, setup, with_active_adversary(setup, probed), record=False)
         run = model.run(rows_by_node, network=setup.network, rng=_drawing(seed))
@@ -122,18 +121,11 @@ def _unread(cell: Scenario, setup: SumSetup, sampled: Sampled, first: SumObserva
         yield replace(
             first,
             rows={i: rows_by_node[i][:, 0].copy() for i in setup.asked},
-            features={i: {t: _unknown(each, runs) for t, each in of.items()} for i, of in first.features.items()},
-            guesses={i: {way: _unknown(each, runs) for way, each in of.items()} for i, of in first.guesses.items()},
             inputs={t: s.transpose(1, 0, 2) for t, (s, _) in zip(first.inputs, probed.recorded, strict=True)},
             output_error=_output_error(cell, setup, rows_by_node, seed, run),
             unmet_premises=dependent,
             mask_shape=mask_shape,
         )
-
-
-def _unknown(values: Array, runs: int) -> Array:
-    """Stand for numbers that were not read, (runs, p): exact evidence asks for none."""
-    return np.full((runs, *values.shape[1:]), np.nan)
 
 
 def sampled_rows(cell: Scenario, setup: Setup, size: int, seeds: Seeds) -> Sampled:
@@ -151,6 +143,7 @@ def _block(
     rows_by_node: list[Array],
     seed: np.random.SeedSequence,
     known: dict[int, ProbeCache],
+    exact: bool,
     *,
     probing: bool,
     first: bool = False,
@@ -195,7 +188,8 @@ def _block(
                 raise ProbeMismatch
             reading, values = known[t].of(view.at(t), averagings[t], traits.grid)
             readings[t], rest[t] = known[t].reading, np.empty((runs, 0))
-        estimates[t] = estimates_of(reading, values, [averagings[t]])[0]
+        if not exact:
+            estimates[t] = estimates_of(reading, values, [averagings[t]])[0]
     if probing and not nonlinear and not probed.shares_masks and not any(block.shape[1] for block in rest.values()):
         known.clear()
         known.update({t: ProbeCache(view.at(t).origins, readings[t]) for t in probes})
@@ -203,11 +197,12 @@ def _block(
     if probed.shares_masks and not nonlinear:
         later = [t for t in iterations if t >= 0]
         joint, values = read(linear if probing else view, later, averagings[later[0]], setup, shared=True)
-        joint_estimates = dict(zip(later, estimates_of(joint, values, [averagings[t] for t in later]), strict=True))
+        if not exact:
+            joint_estimates = dict(zip(later, estimates_of(joint, values, [averagings[t] for t in later]), strict=True))
     shape = (cell.model.components, setup.rows.shape[1])
-    features: dict[int, dict[int, Array]] = {}
+    features: dict[int, dict[int, Array]] = {i: {} for i in setup.asked}
     guesses: dict[int, dict[str, Array]] = {i: {} for i in setup.asked}
-    for i in setup.asked:
+    for i in setup.asked if not exact else ():
         alone, ratios = features_of({t: e[i] for t, e in estimates.items()}, *shape)
         jointly, differences = features_of({t: e[i] for t, e in joint_estimates.items()}, *shape, differences=True)
         features[i] = {t: np.hstack([f, jointly.get(t, f[:, :0]), rest[t]]) for t, f in alone.items()}

@@ -33,7 +33,8 @@ class Observation:
     """Observation of a cell's runs by its adversary."""
 
     rows: dict[int, Array]  # node -> (runs, d): the first row of each node asked about: the usual target
-    # node -> iteration -> (runs, p): what the adversary computes from its view, for each of these nodes
+    # node -> iteration -> (runs, p): what the adversary computes from its view, for each of these nodes; nothing if all
+    # evidence that is asked for is exact
     features: dict[int, dict[int, Array]]
     unmet_premises: list[str]  # reasons why more may be known about every node than findings show
     # lines that carry messages, and lines on which the adversary reads any
