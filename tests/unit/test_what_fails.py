@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import secmix
+from secmix.auditing import proof
 from secmix.auditing.cells import audit_cell, confirm, observed
 from secmix.auditing.engine import processes, run_cell, run_cells
 from secmix.auditing.engine.run_cell import within
@@ -309,7 +310,7 @@ def test_progress_tells_the_steps_of_a_cell() -> None:
 
 def test_an_early_look_tells_a_violation_before_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_cell, "_SELDOM", -1.0)
-    monkeypatch.setattr(observed, "proof_of", failing(MemoryError()))
+    monkeypatch.setattr(proof, "_proved", failing(MemoryError()))
     cell = audited()
     assert cell.verdict == "violated"
     assert cell.unmeasured[0] == "the proof, and what follows: not reached"

@@ -18,11 +18,20 @@ from secmix.auditing.advice.measures import advised
 from secmix.auditing.advice.trials import recommended, tried
 from secmix.auditing.cell_parts import PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict, finite
 from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
-from secmix.auditing.cells.fields import cell_fields, check_fields, corrupt_nodes, explained, not_measured, sentence
+from secmix.auditing.cells.fields import (
+    cell_fields,
+    check_fields,
+    corrupt_nodes,
+    explained,
+    leaked,
+    not_measured,
+    notes,
+    sentence,
+    stated,
+)
 from secmix.auditing.cells.groups import gather_in_groups
 from secmix.auditing.cells.mask_size import sigma_curve
-from secmix.auditing.cells.node_status import leaked, notes, premises_of, readable, solvable, stated
-from secmix.auditing.cells.observed import observed, unchecked
+from secmix.auditing.cells.observed import observed, premises_of, readable, solvable, unchecked
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds

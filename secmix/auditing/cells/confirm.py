@@ -17,8 +17,7 @@ from scipy.stats import t as student
 from secmix._base.rates import lower_limit
 from secmix.auditing import decide
 from secmix.auditing.cells.groups import gather_in_groups
-from secmix.auditing.cells.node_status import outcome_share
-from secmix.auditing.cells.observed import again
+from secmix.auditing.cells.observed import again, outcome_share
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, evidence_of, level_shares
 from secmix.auditing.observation.collaboration_observation import CollaborationObservation
 from secmix.auditing.report import Finding

@@ -1,4 +1,4 @@
-"""Fields and sentences of every cell: who against whom, its verdict, and what leaves the verdict of a node open."""
+"""Fields, notes and sentences of every cell: who against whom, its verdict, what leaves that of a node open."""
 
 from __future__ import annotations
 
@@ -9,14 +9,26 @@ from typing import Any
 from secmix._base.naming import nodes_listed
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.cell_parts import BOUND_ASSUMES, Checked, NodeSummary, PrivacyClaim, Robustness
+from secmix.auditing.cells.groups import notes_on_groups
+from secmix.auditing.cells.observed import readable
 from secmix.auditing.decide import NodeVerdict, Premises, Privacy
-from secmix.auditing.evidence.interface import evidence_of
+from secmix.auditing.evidence.interface import CellContext, evidence_of
+from secmix.auditing.noise.noise_bounds import noise_clearance
+from secmix.auditing.observation.collaboration_observation import CollaborationObservation
+from secmix.auditing.observation.sum_observation import SumObservation
+from secmix.auditing.proof import in_words, proof_of
 from secmix.auditing.report import Cell, Finding
-from secmix.auditing.setup import Setup
+from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.errors import brief
+from secmix.kernel import Clearance
+from secmix.protocols import Defences
+from secmix.protocols.collaboration import CollaborationTraits
+from secmix.protocols.interfaces import SumTraits
+from secmix.protocols.released import Released
 from secmix.scenario import Scenario
 
+_ROWS, _SAMPLES = 10, 100  # rows of a group, and ways to draw from it, below which runs are much alike
 _LEFT_OUT = "not measured: "
 _MOST_WHY = 400  # characters of a reason in the sentence of a cell; the line of the node has all of it
 _MORE = 4  # times as many runs halve an interval
@@ -97,6 +109,95 @@ def check_fields(checks: Soundness, robustness: Robustness | None) -> dict[str, 
             *[check.assumes for check in checks.checks if check.assumes and not check.failed][:5],
         ],
     }
+
+
+def stated(case: CellContext) -> str:
+    """Put into words what is proved of a cell, for a report: of its messages, or of each node by noise."""
+    outcome = proof_of(case)
+    if isinstance(outcome, Clearance) or isinstance(case.setup, SumSetup):
+        return in_words(outcome)
+    noise = {node: noise_clearance(case, node) for node in case.judged}
+    if None in noise.values():
+        return in_words(outcome)
+    nodes: dict[str, list[int]] = {}
+    for node, bound in noise.items():
+        nodes.setdefault(in_words(bound), []).append(node)
+    return " ".join(f"{nodes_listed(which).capitalize()}: {text}" for text, which in nodes.items())
+
+
+def leaked(case: CellContext) -> list[str]:
+    """Return the basis of the leaked subspaces in words; nothing where the protocol does not sum."""
+    if not isinstance(case.observation, SumObservation):
+        return []
+    described = [words for _, reading in case.observation.all_readings for words in reading.subspace.describe()]
+    return list(dict.fromkeys(described))
+
+
+def notes(case: CellContext) -> list[str]:
+    """Say what a reader of the cell's numbers must know."""
+    cell, observation = case.cell, case.observation
+    draws = [
+        f"{cell.runs} runs; in each, rows are drawn anew without replacement from {case.setup.source}",
+        *_few_rows(case.setup),
+    ]
+    if isinstance(case.setup, SumSetup):
+        assert isinstance(observation, SumObservation)
+        if observation.runs < cell.runs:
+            draws[0] += (
+                f"; {observation.runs} were made: exact evidence does not depend on their number, and each is long"
+            )
+        if case.setup.unprobed and SumTraits.of(case.setup.protocol).modulus is None:
+            draws.append(f"other sizes of masks are not tried: {case.setup.unprobed}")
+        return [*draws, *_notes_on_sums(cell), *observation.unmet_premises]
+    assert isinstance(case.setup, CollaborationSetup)
+    assert isinstance(observation, CollaborationObservation)
+    premises = [*CollaborationTraits.of(case.setup.protocol).premises(readable(case)), *observation.unmet_premises]
+    few_alike = [observation.few_alike] * bool(observation.few_alike)
+    return [*draws, *_notes_on_collaborations(case), *premises, *few_alike, *notes_on_groups(case)]
+
+
+def _few_rows(setup: Setup) -> list[str]:
+    """Name the nodes with so few rows that runs hardly differ."""
+    if setup.groups is None:
+        return []
+    own = "each node draws from the rows of its own group, "
+    sizes = [
+        f"node {i}: {count} of {len(rows)}"
+        for i, (count, rows) in enumerate(zip(setup.counts, setup.groups, strict=True))
+    ]
+    small_groups = [
+        f"node {i} has {len(rows)} rows to draw {count} from in each run: too few for resampling, what is measured of "
+        "it says little"
+        for i, (count, rows) in enumerate(zip(setup.counts, setup.groups, strict=True))
+        if math.comb(len(rows), count) < _SAMPLES or len(rows) < _ROWS
+    ]
+    return [own + "; ".join(sizes), *small_groups]
+
+
+def _notes_on_sums(cell: Scenario) -> list[str]:
+    notes = [
+        "exact evidence treats the summed vectors as independent between nodes and iterations; "
+        "the measured evidence does not",
+    ]
+    defences = Defences(**cell.model.defences)
+    if defences.blurs:
+        notes.append(
+            f"what enters the sums is blurred ({', '.join(defences.words)}): a sum or vector that is known is the "
+            "blurred one, and of the rows exact evidence is an upper bound"
+        )
+    return notes
+
+
+def _notes_on_collaborations(case: CellContext) -> list[str]:
+    bounded = all(isinstance(noise_clearance(case, node), Clearance) for node in case.judged)
+    more = "noise bounds what is known" if bounded else "what is shown is there, but there may be more"
+    read = "the protocol is not a sum"
+    if isinstance(case.setup, CollaborationSetup) and isinstance(case.setup.protocol, Released):
+        read = "the adversary reads the released result and no message before"
+    notes = [f"{read}, so no exact evidence applies: {more}"]
+    if "reconstruction" not in case.cell.measure.evidence:
+        notes.append("attacks made for its kinds of message were not tried: evidence 'reconstruction' was left out")
+    return notes
 
 
 def corrupt_nodes(setup: Setup) -> list[NodeSummary]:

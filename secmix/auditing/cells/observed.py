@@ -1,31 +1,53 @@
-"""The runs of a cell, and whether what is read off them may be believed."""
+"""The runs of a cell, whether what is read off them may be believed, and what a verdict on a node rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import soundness
+from secmix.auditing.cell_parts import NodeSummary
 from secmix.auditing.counterexamples.ciphers.unsealed import sealed_check
+from secmix.auditing.decide import Premises
+from secmix.auditing.evidence.decoding import target_of
 from secmix.auditing.evidence.interface import CellContext, is_exact
-from secmix.auditing.observation.collaboration_observation import observe_collaboration
+from secmix.auditing.noise.noise_bounds import noise_clearance
+from secmix.auditing.observation.collaboration_observation import (
+    COLUMNS,
+    CollaborationObservation,
+    observe_collaboration,
+)
 from secmix.auditing.observation.memory import TooLong, too_large_to_probe
 from secmix.auditing.observation.observe import Seeds, observe, seeds_of
-from secmix.auditing.observation.sum_observation import SumObservation
-from secmix.auditing.proof import as_proved, proof_of, sends_alike, with_proof_of, without_proof
+from secmix.auditing.observation.sum_observation import SumObservation, known_of_sums, output_share, share_behind_masks
+from secmix.auditing.proof import (
+    as_proved,
+    iterations_in_words,
+    proof_of,
+    sends_alike,
+    unproved,
+    with_proof_of,
+    without_proof,
+)
 from secmix.auditing.setup import CollaborationSetup, SumSetup, deep_copy
 from secmix.auditing.soundness import Soundness
 from secmix.auditing.soundness.check_result import BLIND
 from secmix.auditing.soundness.collaborations.undeclared import undeclared_flow
 from secmix.auditing.soundness.linear_masks import with_linear_masks
-from secmix.kernel import KnownSums, Open
+from secmix.estimators.learned_decoders import reconstruct
+from secmix.kernel import Clearance, KnownSums, Open
+from secmix.protocols.collaboration import CollaborationTraits
 from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released
 from secmix.scenario import FEWEST_RUNS, Scenario
+from secmix.transcript import SEALED, Origin
 
 _ACCUSES = "attacks on the released result accuse and never clear: another attack may tell more"
 _FICKLE = "the adversary named different corrupt nodes in two calls"
@@ -166,3 +188,88 @@ def _with_all_premises(observation: SumObservation) -> SumObservation:
     return replace(
         observation, unmet_premises=[*observation.unmet_premises, *observation.unread, *observation.mask_shape]
     )
+
+
+def premises_of(case: CellContext, node: int) -> Premises:
+    """Return what a verdict on ``node`` rests on beside the findings about it."""
+    observation, clearance = case.observation, proof_of(case)
+    share, unmeasured = outcome_share(case, node), case.in_doubt
+    if isinstance(observation, CollaborationObservation):
+        noise = noise_clearance(case, node)
+        # A replay compares whole calls: to what noise hides, decoders that were not fitted are nothing.
+        missed = [observation.few_alike] * bool(observation.few_alike and not isinstance(noise, Clearance))
+        return Premises(
+            clearance=clearance,
+            output_share=share,
+            unmet=[*observation.unmet_premises, *missed],
+            unmeasured=unmeasured,
+            is_sum=False,
+            opaque=_opaque(case),
+            noise=noise,
+        )
+    assert isinstance(observation, SumObservation)
+    assert isinstance(case.setup, SumSetup)
+    return Premises(
+        clearance=clearance,
+        output_share=share,
+        unmet=[*observation.unmet_premises, *_solvable_sums(case.setup, observation, node)],
+        unproved=unproved(case, node),
+        unmeasured=unmeasured,
+        exact=not observation.unmet_premises,
+        behind_masks=partial(share_behind_masks, case.setup, observation, node),
+        covers=iterations_in_words(clearance),
+    )
+
+
+def _opaque(case: CellContext) -> str:
+    """Say to whom a part of what the adversary reads is opaque; empty if nothing is."""
+    if any(origin.kind.endswith(SEALED) for origin in readable(case)):
+        return "sealed, and opaque to who lacks the key"
+    assert isinstance(case.setup, CollaborationSetup)
+    masked = CollaborationTraits.of(case.setup.protocol).opaque(readable(case))
+    return "masked or encrypted, and opaque to this adversary" if masked else ""
+
+
+def outcome_share(case: CellContext, node: int) -> float:
+    """Return which share of a node's data the outcome itself gives away, of a collaboration at most."""
+    if isinstance(case.setup, SumSetup):
+        assert isinstance(case.observation, SumObservation)
+        return output_share(case.setup, case.observation, node)
+    assert isinstance(case.observation, CollaborationObservation)
+    return _output_leakage(case.observation, node)
+
+
+def _output_leakage(observation: CollaborationObservation, node: int) -> float:
+    """Bound from above the normalised leakage of the result that the adversary may have; 0 if it gets none."""
+    outputs = [group.output for group in observation.groups]
+    target = target_of("row", np.concatenate([group.rows[node] for group in observation.groups]))
+    if target is None or len({None if output is None else output.shape[1] for output in outputs}) > 1:
+        return 0.0
+    known = [output for output in outputs if output is not None]
+    return reconstruct(target.values, np.concatenate(known)[:, :COLUMNS]).explained[2] if known else 0.0
+
+
+def readable(case: CellContext) -> list[Origin]:
+    """Return the messages of other nodes that the adversary reads in a collaboration; none of a sum."""
+    if not isinstance(case.observation, CollaborationObservation):
+        return []
+    origins = (origin for group in case.observation.groups for origin in group.view.origins)
+    return [each for each in dict.fromkeys(origins) if each.line != "held" and each.sender not in case.setup.corrupt]
+
+
+def _solvable_sums(setup: SumSetup, observation: SumObservation, node: int) -> list[str]:
+    """Say where as many sums are known as there are numbers behind them."""
+    equations, unknowns = known_of_sums(setup, observation, node)
+    if equations < unknowns:
+        return []
+    counted = unknowns == setup.possible_rows
+    behind = f"how often each of {unknowns} possible rows is" if counted else f"the {unknowns} unknown numbers"
+    return [f"{equations} known sums over all iterations may be solved for {behind} behind them"]
+
+
+def solvable(case: CellContext, summaries: list[NodeSummary]) -> bool:
+    """Say whether of some node that is not revealed as many numbers are known as there are behind its sums."""
+    if not isinstance(case.setup, SumSetup) or not isinstance(case.observation, SumObservation):
+        return False
+    counts = [known_of_sums(case.setup, case.observation, s.node) for s in summaries if s.standing != "revealed"]
+    return any(equations >= unknowns for equations, unknowns in counts)
