@@ -13,7 +13,7 @@ from secmix.auditing.cells.audit_cell import revealed
 from secmix.auditing.exposure.cell_exposure import Level, equations_of, exposure_of, facing, spec_of
 from secmix.auditing.exposure.coalitions import Agent, Exposure, RowEquations
 from secmix.auditing.exposure.coalitions.declared import declared_graph
-from secmix.auditing.exposure.coalitions.edges import Edge, cheapest_edges
+from secmix.auditing.exposure.coalitions.edges import Edge, fewest_edges
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.errors import SecmixError
 from secmix.network import Network
@@ -146,7 +146,7 @@ def _edges(setup: SumSetup, need: int, levels: Sequence[Level], equations: RowEq
         rows, most = (ones, 1) if level == "input" else (setup.counts, equations.most_rows())
         network = Network.from_edges(graph.n, [*map(tuple, graph.edges.tolist()), *added])
         exact = graph.n <= _MOST_NODES
-        more = cheapest_edges(network, rows, most, need, empty_boundary=level == "rows", exact=exact)
+        more = fewest_edges(network, rows, most, need, empty_boundary=level == "rows", exact=exact)
         if more is None:
             return
         added = (*added, *more)

@@ -1,13 +1,13 @@
-"""The cheapest edges to add so that no small coalition exposes anybody: an integer programme with cutting planes.
+"""The fewest edges to add so that no small coalition exposes anybody: an integer programme with cutting planes.
 
 Where corrupt nodes C leave a piece K of too few rows, some edge must be added that leads from K to neither K nor C:
-otherwise K, or a part of it, is still a piece. Cuts are added until a solution leaves no such piece; it is the
-cheapest.
+otherwise K, or a part of it, is still a piece. Cuts are added until a solution leaves no such piece; none has fewer
+edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -22,32 +22,29 @@ Edge = tuple[int, int]
 _MOST_CUTS = 5000
 
 
-def cheapest_edges(
+def fewest_edges(
     graph: Network,
     rows: Sequence[int],
     most: int,
     need: int,
     *,
-    costs: Mapping[Edge, float] | None = None,
     empty_boundary: bool = False,
     exact: bool = True,
 ) -> tuple[Edge, ...] | None:
-    """Find the cheapest edges that leave no piece of at most ``most`` rows without ``need`` corrupt nodes.
+    """Find the fewest missing edges that leave no piece of at most ``most`` rows without ``need`` corrupt nodes.
 
-    ``rows`` (n,) are those of each node of the exposure graph; at level "input" ones, with ``most`` = 1. ``costs`` has
-    the edges (a, b), a < b, that may be added, each above 0; by default every missing edge, at 1. With
-    ``empty_boundary`` an outsider learns the sum over all. None if the edges that may be added do not suffice.
+    ``rows`` (n,) are those of each node of the exposure graph; at level "input" ones, with ``most`` = 1. With
+    ``empty_boundary`` an outsider learns the sum over all. None if no edges suffice.
 
-    If ``exact``, no cheaper edges suffice, by proof; otherwise a heuristic (greedy set cover, Chvátal 1979) finds few
+    If ``exact``, fewer edges do not suffice, by proof; otherwise a heuristic (greedy set cover, Chvátal 1979) finds few
     edges quickly. In both cases the guards of ``cheapest_boundaries`` prove that no such piece is left.
 
-    >>> len(cheapest_edges(Network.cycle(6), [1] * 6, 1, need=3))
+    >>> len(fewest_edges(Network.cycle(6), [1] * 6, 1, need=3))
     3
     """
     n = graph.n
     present = {(int(a), int(b)) for a, b in graph.edges}
-    price = dict.fromkeys(combinations(range(n), 2), 1.0) if costs is None else dict(costs)
-    free = [edge for edge in sorted(price) if edge not in present]
+    free = [edge for edge in combinations(range(n), 2) if edge not in present]
     place = {edge: k for k, edge in enumerate(free)}
     cuts: set[frozenset[int]] = set()
     added: tuple[Edge, ...] = ()
@@ -69,25 +66,24 @@ def cheapest_edges(
         matrix = np.zeros((len(cuts), len(free)))
         for row, cut in zip(matrix, cuts, strict=True):
             row[list(cut)] = 1.0
-        prices = np.array([price[edge] for edge in free])
-        chosen = _cheapest(matrix, prices) if exact else _few(matrix, prices)
+        chosen = _fewest(matrix) if exact else _few(matrix)
         if chosen is None:
             return None
         added = tuple(edge for edge, taken in zip(free, chosen, strict=True) if taken)
 
 
-def _cheapest(matrix: Array, prices: Array) -> Array | None:
-    """Choose the columns that cover every row at the least price."""
-    integrality, constraints = np.ones(len(prices)), LinearConstraint(matrix, 1.0)
-    solved = milp(prices, integrality=integrality, bounds=Bounds(0, 1), constraints=constraints)
+def _fewest(matrix: Array) -> Array | None:
+    """Choose the fewest columns that cover every row."""
+    ones, constraints = np.ones(matrix.shape[1]), LinearConstraint(matrix, 1.0)
+    solved = milp(ones, integrality=ones, bounds=Bounds(0, 1), constraints=constraints)
     return np.asarray(solved.x > 0.5) if solved.status == 0 else None
 
 
-def _few(matrix: Array, prices: Array) -> Array:
-    """Choose columns that cover every row, one by one, by the rows that each covers for its price."""
-    taken, open_ = np.zeros(len(prices), dtype=bool), np.ones(len(matrix), dtype=bool)
+def _few(matrix: Array) -> Array:
+    """Choose columns that cover every row, one by one, by how many rows each covers."""
+    taken, open_ = np.zeros(matrix.shape[1], dtype=bool), np.ones(len(matrix), dtype=bool)
     while open_.any():
-        best = int(np.argmax(matrix[open_].sum(axis=0) / prices))
+        best = int(np.argmax(matrix[open_].sum(axis=0)))
         taken[best] = True
         open_ &= matrix[:, best] == 0
     return taken
