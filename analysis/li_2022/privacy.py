@@ -19,8 +19,7 @@ from analysis.li_2022.decoder import (
 from secmix._base.checks import Array
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.estimators.estimate import normalised
-from secmix.estimators.exact.gaussian_inputs import gaussian_leakage
-from secmix.estimators.exact.leaked_subspace import mask_range, subspace_of
+from secmix.estimators.exact.leakage import gaussian_leakage, mask_range, subspace_of
 from secmix.estimators.exact.linear import Probed, read_off
 from secmix.estimators.ksg_estimator.estimator import ksg
 from secmix.network import Network

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from secmix.estimators.estimate import Estimate, normalised
-    from secmix.estimators.exact.gaussian_inputs import gaussian_leakage
-    from secmix.estimators.exact.leaked_subspace import LeakedSubspace, leaked_subspace
+    from secmix.estimators.exact.leakage import LeakedSubspace, gaussian_leakage, leaked_subspace
     from secmix.estimators.information import information_lower_bound
     from secmix.estimators.ksg_estimator.entropies import entropy
     from secmix.estimators.ksg_estimator.estimator import ksg
@@ -35,8 +34,7 @@ __all__ = [
 # Loaded on use: most audits need neither a compiler nor a robust rule.
 _HOMES = {
     **dict.fromkeys(("Estimate", "normalised"), "estimate"),
-    "gaussian_leakage": "exact.gaussian_inputs",
-    **dict.fromkeys(("LeakedSubspace", "leaked_subspace"), "exact.leaked_subspace"),
+    **dict.fromkeys(("LeakedSubspace", "gaussian_leakage", "leaked_subspace"), "exact.leakage"),
     "information_lower_bound": "information",
     "entropy": "ksg_estimator.entropies",
     "ksg": "ksg_estimator.estimator",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.estimators.exact.leaked_subspace import subspace_of
+from secmix.estimators.exact.leakage import subspace_of
 from secmix.estimators.exact.linear import LinearView
 
 

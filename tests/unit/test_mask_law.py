@@ -11,7 +11,7 @@ import pytest
 from secmix import Network
 from secmix.auditing.soundness import with_linear_masks
 from secmix.auditing.soundness.linear_masks import LinearMasks, factor_of, independent
-from secmix.estimators.exact.leaked_subspace import subspace_of
+from secmix.estimators.exact.leakage import subspace_of
 from secmix.estimators.exact.linear import LinearView
 
 NETWORK = Network.complete(4)

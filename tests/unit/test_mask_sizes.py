@@ -14,7 +14,7 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.setup import build_setup
 from secmix.estimators.estimate import normalised
-from secmix.estimators.exact.gaussian_inputs import gaussian_leakage
+from secmix.estimators.exact.leakage import gaussian_leakage
 from secmix.protocols import PDMM, SecureSum
 from secmix.scenario import from_dict
 

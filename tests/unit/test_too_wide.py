@@ -26,7 +26,7 @@ from secmix.auditing.observation.observe import observe, seeds_of
 from secmix.auditing.report import Cell
 from secmix.auditing.setup import SumSetup, build_setup
 from secmix.errors import SecmixError
-from secmix.estimators.exact.leaked_subspace import LeakedSubspace
+from secmix.estimators.exact.leakage import LeakedSubspace
 from secmix.network import Network
 from secmix.protocols import PDMM, SecureAggregation, SecureSum, SumProtocol
 from secmix.scenario import Scenario, from_dict

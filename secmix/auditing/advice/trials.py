@@ -23,7 +23,7 @@ from secmix.auditing.report import Cell
 from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import ReadyParts, SumSetup, deep_copy
 from secmix.errors import SecmixError, brief
-from secmix.estimators.exact.leaked_subspace import KNOWN, LeakedSubspace, leaked_subspace
+from secmix.estimators.exact.leakage import KNOWN, LeakedSubspace, leaked_subspace
 from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
 from secmix.scenario import Scenario
 from secmix.transcript import at_most

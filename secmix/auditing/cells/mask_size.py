@@ -14,7 +14,7 @@ from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.setup import SumSetup
 from secmix.errors import NotConverged, SecmixError
 from secmix.estimators.estimate import normalised
-from secmix.estimators.exact.gaussian_inputs import GaussianView
+from secmix.estimators.exact.leakage import GaussianView
 from secmix.estimators.exact.linear import LinearView, Probed, read_off
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import SumTraits, without_average

@@ -23,7 +23,7 @@ from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.proof import proof_of, traced
 from secmix.auditing.report import Finding
 from secmix.auditing.soundness.numbers_read import Place
-from secmix.estimators.exact.leaked_subspace import KNOWN
+from secmix.estimators.exact.leakage import KNOWN
 from secmix.kernel import KnownSums
 
 _FEW, _RUNS = 16, 60  # runs of the first test, and of the one that shows a violation

@@ -43,7 +43,7 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup, deep_copy
 from secmix.auditing.soundness.numbers_read import Place
 from secmix.errors import SecmixError
-from secmix.estimators.exact.leaked_subspace import KNOWN
+from secmix.estimators.exact.leakage import KNOWN
 from secmix.kernel import KnownSums
 from secmix.protocols import Defences
 from secmix.protocols.interfaces import SumTraits

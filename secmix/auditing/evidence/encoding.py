@@ -14,7 +14,7 @@ from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, 
 from secmix.auditing.observation.sum_observation import SumObservation, output_share
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.estimators.exact.leaked_subspace import KNOWN
+from secmix.estimators.exact.leakage import KNOWN
 
 
 def _finding_about(case: CellContext, node: int) -> Finding:

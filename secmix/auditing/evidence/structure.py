@@ -20,7 +20,7 @@ from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, 
 from secmix.auditing.observation.sum_observation import UNEQUAL, SumObservation, share_known
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
-from secmix.estimators.exact.leaked_subspace import KNOWN
+from secmix.estimators.exact.leakage import KNOWN
 from secmix.estimators.exact.linear import LinearView
 
 _EXACT = 1e-8  # of a unit input: what rounding leaves

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from secmix._base.checks import Array
 from secmix.auditing.setup import SumSetup
 from secmix.auditing.soundness.linear_masks import factor_of
-from secmix.estimators.exact.gaussian_inputs import GaussianView
-from secmix.estimators.exact.leaked_subspace import LeakedSubspace, mask_range, subspace_of
+from secmix.estimators.exact.leakage import GaussianView, LeakedSubspace, mask_range, subspace_of
 from secmix.estimators.exact.linear import LinearView, read_off, rounding_units, unmodular, without_rounding
 from secmix.protocols.interfaces import SumTraits
 from secmix.transcript import Origin, View

@@ -1,6 +1,6 @@
 """Sums of inputs that a choice of colluders and lines knows: those that follow from all their messages together.
 
-The criterion is that of ``estimators/exact/leaked_subspace.py``: combinations where all masks cancel. Here
+The criterion is that of ``estimators/exact/leakage.py``: combinations where all masks cancel. Here
 one pivoted QR eliminates the masks, on factors instead of messages. If a pivot is too near the threshold, singular
 values decide, as they do there.
 """
@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from secmix._base.checks import Array
 from secmix.auditing.exposure.coalitions.known_messages import HeldMessages, Recorded
 from secmix.auditing.exposure.coalitions.result import Agent
-from secmix.estimators.exact.leaked_subspace import INPUT_TOL, KNOWN, MASK_TOL, mask_range
+from secmix.estimators.exact.leakage import INPUT_TOL, KNOWN, MASK_TOL, mask_range
 from secmix.estimators.exact.linear import LinearView
 from secmix.transcript import SERVER
 
