@@ -48,10 +48,10 @@ class Estimate:
     notes: tuple[str, ...] = field(default=())
 
     @classmethod
-    def exact(cls, value: float, unit: str, method: str, notes: tuple[str, ...] = ()) -> Estimate:
+    def exact(cls, value: float, unit: str, method: str) -> Estimate:
         """Make an exact result; an infinite one is *determined*."""
         status: Status = "determined" if math.isinf(value) else "resolved"
-        return cls(value, value, value, unit, method, "exact", status, notes)
+        return cls(value, value, value, unit, method, "exact", status)
 
     def __repr__(self) -> str:
         interval = "" if self.low == self.high else f" [{self.low:.4g}, {self.high:.4g}]"

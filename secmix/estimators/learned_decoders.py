@@ -39,7 +39,7 @@ class Decoding:
         return value, low, high
 
 
-def reconstruct(target: ArrayLike, view: ArrayLike, *, rng: int | np.random.Generator = 0) -> Decoding:
+def reconstruct(target: ArrayLike, view: ArrayLike) -> Decoding:
     """Reconstruct ``target`` (N, d) from the features ``view`` (N, p).
 
     Each of three folds is predicted by least squares fitted on the other two, with a penalty chosen by leave-one-out
@@ -62,7 +62,7 @@ def reconstruct(target: ArrayLike, view: ArrayLike, *, rng: int | np.random.Gene
         raise DataError("a column of the target is constant: there is nothing to reconstruct")
     scaled = (y - y.mean(axis=0)) / spread
     features = _informative(features)
-    prediction, guess = cross_fitted(scaled, features, rng)
+    prediction, guess = cross_fitted(scaled, features)
     missed = ((scaled - prediction) ** 2).mean(axis=1)
     scale = np.maximum(np.sqrt((scaled**2).mean(axis=1)), 1e-3)
     method = f"ridge regression on {features.shape[1]} features, cross-fitted, N = {len(y)}"
@@ -74,11 +74,11 @@ def reconstruct(target: ArrayLike, view: ArrayLike, *, rng: int | np.random.Gene
     )
 
 
-def cross_fitted(target: Array, features: Array, rng: int | np.random.Generator = 0) -> tuple[Array, Array]:
+def cross_fitted(target: Array, features: Array) -> tuple[Array, Array]:
     """Predict each third of ``target`` (N, d) by a decoder, and by the mean, of the other two thirds of the rows."""
     features = _informative(features)
     prediction, guess = np.empty_like(target), np.empty_like(target)
-    for held_out, rest in _folds(len(target), rng) if isinstance(rng, int) else _drawn_folds(len(target), rng):
+    for held_out, rest in _folds(len(target)):
         guess[held_out] = target[rest].mean(axis=0)
         if features.shape[1]:
             prediction[held_out] = linear_prediction(features[rest], target[rest], features[held_out])
@@ -87,13 +87,11 @@ def cross_fitted(target: Array, features: Array, rng: int | np.random.Generator 
     return prediction, guess
 
 
-def _drawn_folds(n: int, rng: int | np.random.Generator) -> list[tuple[Ints, Ints]]:
+@lru_cache(8)  # an audit fits hundreds of decoders on the same runs
+def _folds(n: int) -> list[tuple[Ints, Ints]]:
     """Return for each fold of ``n`` rows those held out, and the rest in order."""
-    order = np.random.default_rng(rng).permutation(n)
+    order = np.random.default_rng(0).permutation(n)
     return [(held_out, np.setdiff1d(order, held_out)) for held_out in np.array_split(order, _FOLDS)]
-
-
-_folds = lru_cache(8)(_drawn_folds)  # an audit fits hundreds of decoders on the same runs
 
 
 def information_bound(target: ArrayLike, prediction: ArrayLike) -> float:

@@ -17,7 +17,7 @@ from secmix._base.stable_order import oriented
 
 # Reference draws of the gap statistic; Tibshirani et al. 2001 take ten to a hundred.
 _DRAWS = 20
-_INITS = 20
+_INITS, _ROUNDS = 20, 50  # starts of k-means, and the most rounds of each of ours
 # Spreads below this are rounding: the logarithm of all of them is the same.
 _NOTHING = 1e-24
 # Eigenvalues closer than this, of matrices with the largest 1, are the same but for rounding.
@@ -158,12 +158,12 @@ def gap(points: Array, k: int, rng: np.random.Generator, draws: int) -> tuple[fl
     return float(np.mean(logs) - observed), float(np.std(logs) * np.sqrt(1 + 1 / draws))
 
 
-def least_spreads(sets: Array, k: int, rng: np.random.Generator, starts: int = 20, rounds: int = 50) -> Array:
+def least_spreads(sets: Array, k: int, rng: np.random.Generator) -> Array:
     """Find the least sum of squared distances to k centres by k-means, for each of many sets of points (B, M, ·).
 
     Lloyd's rounds from k-means++, all sets and starts at once: hundreds of small sets cost scikit-learn seconds.
     """
-    x = np.repeat(sets, starts, axis=0)
+    x = np.repeat(sets, _INITS, axis=0)
     index, members = np.arange(len(x)), x.shape[1]
     centres = x[index, rng.integers(members, size=len(x))][:, None]
     for _ in range(1, k):
@@ -171,7 +171,7 @@ def least_spreads(sets: Array, k: int, rng: np.random.Generator, starts: int = 2
         drawn = (near <= rng.random((len(x), 1)) * near[:, -1:]).sum(axis=1).clip(max=members - 1)
         centres = np.concatenate([centres, x[index, drawn][:, None]], axis=1)
     spread = np.full(len(x), np.inf)
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         apart = ((x[:, :, None] - centres[:, None]) ** 2).sum(axis=-1)
         member = (apart.argmin(axis=-1)[..., None] == np.arange(k)).astype(np.float64)
         count = member.sum(axis=1)[..., None]
@@ -179,7 +179,7 @@ def least_spreads(sets: Array, k: int, rng: np.random.Generator, starts: int = 2
         before, spread = spread, apart.min(axis=-1).sum(axis=-1)
         if (spread >= before).all():
             break
-    return np.asarray(spread.reshape(len(sets), starts).min(axis=1))
+    return np.asarray(spread.reshape(len(sets), _INITS).min(axis=1))
 
 
 def numbered(labels: Ints, d: Array, fitted: Array) -> Ints:
