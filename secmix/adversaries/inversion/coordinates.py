@@ -18,6 +18,7 @@ from secmix._base.checks import Array
 from secmix._base.stable_order import oriented
 from secmix.adversaries.inversion.equations import Equations
 from secmix.mixture import Mixture
+from secmix.protocols.em.statistics import unpack, width
 
 _FLAT = 1e-8
 """Share of the largest variance below which that of the rows in a direction does not count as known."""
@@ -93,12 +94,11 @@ class Standard:
     def _converted(self, table: Array, inverse: Array, off: Array, means: Array, shift: Array) -> Array:
         """Convert sums (T, c, q), or with squares of all coefficients their variances."""
         d, r = self.lower.shape
-        upper, wide = np.triu_indices(r), np.triu_indices(d)
-        out = np.empty((*table.shape[:-1], 1 + r + r * (r + 1) // 2))
+        upper = np.triu_indices(r)
+        out = np.empty((*table.shape[:-1], width(1, r)))
         out[..., 0] = table[..., 0]
         out[..., 1 : 1 + r] = (table[..., 1 : 1 + d] + table[..., :1] * off) @ inverse.T
-        scatter = np.empty((*table.shape[:-1], d, d))
-        scatter[..., wide[0], wide[1]] = scatter[..., wide[1], wide[0]] = table[..., 1 + d :]
+        scatter = unpack(table, 1, d)[2][..., 0, :, :]
         inside = inverse @ scatter @ inverse.T
         if self.is_plane:  # from about L⁺(μ − m) to about y*
             first = out[..., 1 : 1 + r] + table[..., :1] * means
@@ -137,20 +137,21 @@ class Problem:
 def moments(sums: Array, rounds: Sequence[Mixture], h: int) -> tuple[Array, Array]:
     """Compute the rows' mean (d,) and covariance (d, d): as Σ_j P_j = 1, sums over components leave Σx and Σxxᵀ."""
     d = rounds[0].n_features
-    upper = np.triu_indices(d)
     mean = sums[..., 1 : 1 + d].sum(axis=1).mean(axis=0) / h
-    covariances = []
-    for table, mixture in zip(sums, rounds, strict=True):
-        scatter = np.empty((len(table), d, d))
-        scatter[:, upper[0], upper[1]] = scatter[:, upper[1], upper[0]] = table[:, 1 + d :]
-        # From about μ_j to about the mean: (x−m) = (x−μ) + (μ−m).
-        first = table[:, 1 : 1 + d] - table[:, :1] * mixture.means
-        shift = mixture.means - mean
-        cross = first[:, :, None] * shift[:, None, :]
-        about = scatter + cross + cross.swapaxes(1, 2)
-        about += table[:, 0, None, None] * shift[:, :, None] * shift[:, None, :]
-        covariances.append(about.sum(axis=0) / h)
+    covariances = [scatter_about(mean, t, mixture.means) / h for t, mixture in zip(sums, rounds, strict=True)]
     return mean, np.asarray(np.mean(covariances, axis=0))
+
+
+def scatter_about(centre: Array, table: Array, means: Array) -> Array:
+    """Compute Σ(x−m)(x−m)ᵀ (d, d) about m = ``centre`` (d,) from a round's sums (c, q), which are about ``means``."""
+    counts, sums, scatter = unpack(table.ravel(), *means.shape)
+    # (x−m) = (x−μ) + (μ−m).
+    first = sums - counts[:, None] * means
+    shift = means - centre
+    cross = first[:, :, None] * shift[:, None, :]
+    about = scatter + cross + cross.swapaxes(1, 2)
+    about += counts[:, None, None] * shift[:, :, None] * shift[:, None, :]
+    return np.asarray(about.sum(axis=0))
 
 
 def standard_of(sums: Array, rounds: Sequence[Mixture], h: int) -> Standard:

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from secmix._base.checks import Array, Ints
+from secmix.protocols.em.statistics import width
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Equations:
     def size(self) -> int:
         """T c q, the number of sums."""
         rounds, c, d = self.means.shape
-        return int(rounds * c * (1 + d + d * (d + 1) // 2))
+        return int(rounds * width(c, d))
 
     def statistics(self, columns: Array) -> Array:
         """Compute φ of each row, for all rounds: columns (d, N) to (T c q, N)."""
@@ -99,5 +100,5 @@ def rounds_needed(h: int, d: int, c: int) -> float:
     """
     if c == 1:
         return 1 if h <= 2 else math.inf
-    q = 1 + d + d * (d + 1) // 2
+    q = width(1, d)
     return max(1, 1 + -((c * q - 1 - h * d) // ((c - 1) * q)))

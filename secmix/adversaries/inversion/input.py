@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from secmix._base.checks import Array, finite_array, integer
 from secmix.errors import DataError, SecmixError
 from secmix.mixture import Mixture
+from secmix.protocols.em.statistics import width
 
 
 def numbers(rounds: int, c: int, d: int) -> int:
     """Count the independent numbers in the sums; the known count of rows is one, and serves as a check."""
-    q = 1 + d + d * (d + 1) // 2
+    q = width(1, d)
     return c * q + (rounds - 1) * (c - 1) * q
 
 
@@ -39,10 +40,10 @@ def checked(
         if not isinstance(mixture, Mixture) or mixture.weights.ndim != 1:
             raise DataError(f"parameters[{t}] must be one Mixture, without batch axes; given {type(mixture).__name__}")
         d = mixture.n_features
-        if table.shape[1:] != (mixture.n_components, 1 + d + d * (d + 1) // 2):
+        if table.shape[1:] != (mixture.n_components, width(1, d)):
             raise DataError(
                 f"sums have shape {table.shape}; with {mixture.n_components} components in {d} dimensions, "
-                f"as parameters[{t}] has, they are (T, {mixture.n_components}, {1 + d + d * (d + 1) // 2})"
+                f"as parameters[{t}] has, they are (T, {mixture.n_components}, {width(1, d)})"
             )
         if not all(np.isfinite(each).all() for each in (mixture.weights, mixture.means, mixture.covariances)):
             raise DataError(f"parameters[{t}] holds values that are not finite; give finite ones")

@@ -8,7 +8,7 @@ import numpy as np
 
 from secmix._base.checks import Array
 from secmix._base.stable_order import oriented
-from secmix.adversaries.inversion.coordinates import Standard, moments
+from secmix.adversaries.inversion.coordinates import Standard, moments, scatter_about
 from secmix.adversaries.inversion.equations import Equations
 from secmix.mixture import Mixture
 
@@ -86,15 +86,8 @@ def _by_component(
 
 def _two_rows(target: Array, equations: Equations) -> Array:
     """Solve for two rows m ± δ by their moments: Σ(x−m)(x−m)ᵀ = 2 δδᵀ (in standard coordinates, where m = 0)."""
-    c, d = equations.means.shape[1:]
-    table = target.reshape(equations.means.shape[0], c, -1)[0]
-    upper = np.triu_indices(d)
-    scatter = np.empty((c, d, d))
-    scatter[:, upper[0], upper[1]] = scatter[:, upper[1], upper[0]] = table[:, 1 + d :]
-    shift = equations.means[0]
-    cross = (table[:, 1 : 1 + d] - table[:, :1] * shift)[:, :, None] * shift[:, None, :]
-    total = (scatter + cross + cross.swapaxes(1, 2)).sum(axis=0)
-    total += np.einsum("c,cd,ce->de", table[:, 0], shift, shift)
+    rounds, _, d = equations.means.shape
+    total = scatter_about(np.zeros(d), target.reshape(rounds, -1)[0], equations.means[0])
     values, vectors = np.linalg.eigh(total)
     delta = np.sqrt(max(values[-1], 0.0) / 2) * oriented(vectors[:, -1])
     return np.stack([delta, -delta])

@@ -15,6 +15,7 @@ from secmix.estimators.exact.linear import Probed
 from secmix.kernel.values.forms import MOST_TERMS
 from secmix.kernel.values.tables import MOST_VECTORS
 from secmix.protocols import EMRun, SumProtocol
+from secmix.protocols.em.statistics import width
 from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.transcript import Transcript, at_most
@@ -114,18 +115,16 @@ def _beyond(cell: Scenario, setup: SumSetup, runs: int) -> str:
     exact = [evidence.name for evidence in installed() if evidence.exact and evidence.name in cell.measure.evidence]
     if _fewest(cell, setup) == FEWEST_RUNS and exact and not setup.is_unequal and FEW_RUNS * of_a_run[d] <= room:
         fewer = f"{fewer.removesuffix(', or')}, [measure] evidence to {exact} alone, or"
-    entries = numbers_summed(cell, setup, d) // (setup.network.n * cell.model.iterations)
     return (
-        f"{d} columns each of {setup.network.n} nodes sums {entries:,} numbers in an iteration, and {runs} runs take "
-        f"{need / 1024:.1f} GiB, where memory_limit = {cell.memory_limit} leaves {room / 1024:.1f}; {fewer} "
-        f"memory_limit to at least {math.ceil(need / _share(cell))}"
+        f"{d} columns each of {setup.network.n} nodes sums {width(cell.model.components, d):,} numbers in an "
+        f"iteration, and {runs} runs take {need / 1024:.1f} GiB, where memory_limit = {cell.memory_limit} leaves "
+        f"{room / 1024:.1f}; {fewer} memory_limit to at least {math.ceil(need / _share(cell))}"
     )
 
 
 def numbers_summed(cell: Scenario, setup: SumSetup, d: int) -> int:
     """Count the numbers that all nodes sum in all iterations of a run, of rows of ``d`` columns."""
-    entries: int = cell.model.components * (1 + d + d * (d + 1) // 2)
-    return setup.network.n * entries * cell.model.iterations
+    return setup.network.n * width(cell.model.components, d) * cell.model.iterations
 
 
 def mebibytes_of_run(summed: int) -> float:
@@ -148,8 +147,7 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
     """
     setup = replace(setup, protocol=deep_copy(setup.protocol), adversary=deep_copy(setup.adversary))
     rng = stream(cell.seed, "trial run")
-    d = setup.rows.shape[1]
-    entries = cell.model.components * (1 + d + d * (d + 1) // 2)
+    entries = width(cell.model.components, setup.rows.shape[1])
     shape = np.shape(setup.protocol.draw_masks(1, entries, setup.network, rng))
     masks = shape[1] if len(shape) == 3 else 0
     probes = -(-(setup.network.n + masks) // entries)

@@ -91,7 +91,7 @@ def _triangle(d: int) -> tuple[Ints, Ints]:
 
 def unpack(vector: Array, k: int, d: int) -> tuple[Array, Array, Array]:
     """Unpack (a, b, C) from vectors (..., m): (..., K), (..., K, d) and symmetric (..., K, d, d)."""
-    table = vector[..., : width(k, d)].reshape(*vector.shape[:-1], k, 1 + d + d * (d + 1) // 2)
+    table = vector[..., : width(k, d)].reshape(*vector.shape[:-1], k, width(1, d))
     scatter = np.take(table[..., 1 + d :], _triangle(d)[1], axis=-1)
     return table[..., 0], table[..., 1 : 1 + d], scatter.reshape(*table.shape[:-1], d, d)
 

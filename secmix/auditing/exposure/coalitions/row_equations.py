@@ -14,6 +14,7 @@ from itertools import combinations
 
 from secmix._base.checks import integer
 from secmix.auditing.exposure.coalitions.knowledge import CoalitionKnowledge
+from secmix.protocols.em.statistics import width
 
 _MOST_TIED = 14  # up to so many nodes that several known sums connect, all parts are tried
 
@@ -39,7 +40,7 @@ class RowEquations:
         ``possible`` is the number of different rows that can occur, and ``rows`` the number of rows.
         """
         d, c = integer(features, "features"), integer(components, "components")
-        q = 1 + d + d * (d + 1) // 2
+        q = width(1, d)
         numbers = c * q - 1 + (integer(iterations, "iterations") - 1) * (c - 1) * q + extra
         return cls(numbers, d, rows if 0 < possible <= numbers else 0)
 
