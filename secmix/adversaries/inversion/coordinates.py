@@ -18,7 +18,7 @@ from secmix._base.checks import Array
 from secmix._base.stable_order import oriented
 from secmix.adversaries.inversion.equations import Equations
 from secmix.mixture import Mixture
-from secmix.protocols.em.statistics import unpack, width
+from secmix.protocols.em.statistics import pack, unpack
 
 _FLAT = 1e-8
 """Share of the largest variance below which that of the rows in a direction does not count as known."""
@@ -93,20 +93,15 @@ class Standard:
 
     def _converted(self, table: Array, inverse: Array, off: Array, means: Array, shift: Array) -> Array:
         """Convert sums (T, c, q), or with squares of all coefficients their variances."""
-        d, r = self.lower.shape
-        upper = np.triu_indices(r)
-        out = np.empty((*table.shape[:-1], width(1, r)))
-        out[..., 0] = table[..., 0]
-        out[..., 1 : 1 + r] = (table[..., 1 : 1 + d] + table[..., :1] * off) @ inverse.T
-        scatter = unpack(table, 1, d)[2][..., 0, :, :]
+        counts, sums, scatter = unpack(table.reshape(len(table), -1), table.shape[1], len(self.lower))
+        sums = (sums + counts[..., None] * off) @ inverse.T
         inside = inverse @ scatter @ inverse.T
         if self.is_plane:  # from about L⁺(μ − m) to about y*
-            first = out[..., 1 : 1 + r] + table[..., :1] * means
+            first = sums + counts[..., None] * means
             cross = first[..., :, None] * shift[..., None, :]
             inside += cross + cross.swapaxes(-1, -2)
-            inside += table[..., 0, None, None] * shift[..., :, None] * shift[..., None, :]
-        out[..., 1 + r :] = inside[..., upper[0], upper[1]]
-        return out
+            inside += counts[..., None, None] * shift[..., :, None] * shift[..., None, :]
+        return pack(counts, sums, inside)
 
     def _moved(self, parameters: Sequence[Mixture]) -> tuple[Array, Array]:
         """Compute −L⁺(μ − m) (T, c, r), and how far L⁺(μ − m) is from where the restricted Gaussian is largest."""

@@ -23,6 +23,7 @@ from secmix._base.checks import Array
 from secmix.adversaries.inversion.invert import invert_sums, rounds_needed
 from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.mixture import Mixture
+from secmix.protocols.em.statistics import pack
 from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked, unpacked_by_run
 from secmix.protocols.graphfed.graphfed_em import KIND, GraphFedEM
 
@@ -208,11 +209,10 @@ def _inverted(known: KnownMessages, messages: dict[int, NodeMessage]) -> Array |
 
 def _statistics(message: NodeMessage, em: GraphFedEM, start: Mixture) -> tuple[Array, Array]:
     """Prepare one round for :func:`invert_sums`: sums centred at the start's means, and their error, (K, q) each."""
-    upper = np.triu_indices(message.mixture.n_features)
     moved = message.mixture.means - start.means
     count = message.counts[:, None]
     scatter = _bare(message, em) + moved[:, :, None] * moved[:, None, :]
-    sums = np.concatenate([count, count * message.mixture.means, count * scatter[:, upper[0], upper[1]]], axis=1)
+    sums = count * pack(np.ones(len(count)), message.mixture.means, scatter)
     # What is added to Σ and taken off again costs digits.
     size = np.abs(message.mixture.covariances).max(axis=(1, 2)) + (moved**2).max(axis=1)
     error = np.finfo(np.float64).eps * (size / (1 - em.shrinkage) + em.reg_covar)[:, None] * count

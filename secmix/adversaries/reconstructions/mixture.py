@@ -15,6 +15,7 @@ from secmix.adversaries.inversion.invert import invert_sums
 from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.adversaries.reconstructions.replay import replayed
 from secmix.mixture import Mixture
+from secmix.protocols.em.statistics import pack
 from secmix.protocols.mixture.distributed_mixture import DistributedMixture, unpacked, width
 
 _MOST = 150
@@ -51,8 +52,7 @@ def implied_sums(mixture: Mixture, count: int, penalty: float) -> Array:
     spread = row_moments(mixture, count, penalty)[1]
     counts = count * mixture.weights
     scatter = (counts + 2 * penalty)[:, None, None] * mixture.covariances - 2 * penalty * spread
-    upper = np.triu_indices(mixture.n_features)
-    return np.concatenate([counts[:, None], counts[:, None] * mixture.means, scatter[:, upper[0], upper[1]]], axis=1)
+    return pack(counts, counts[:, None] * mixture.means, scatter)
 
 
 def reconstruct_mixture(known: KnownMessages) -> Reconstruction | None:

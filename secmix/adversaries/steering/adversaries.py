@@ -24,7 +24,7 @@ from secmix.errors import SecmixError
 from secmix.mixture import Mixture
 from secmix.network import Network
 from secmix.protocols import EMRun, SumProtocol
-from secmix.protocols.em.statistics import Center, unpack, width
+from secmix.protocols.em.statistics import Center, pack, unpack, width
 from secmix.transcript import SERVER, Channel, Transcript, View
 
 __all__ = ["Detectability", "Isolated", "MaliciousServer", "Steered", "Steering", "detectability"]
@@ -275,10 +275,8 @@ class Steered:
             if self.by.center == "new":
                 moved = theta.means - self._means[run]
                 scatter += moved[:, :, None] * moved[:, None, :]
-            upper = np.triu_indices(d)
-            table = np.concatenate([np.ones((k, 1)), theta.means, scatter[:, upper[0], upper[1]]], axis=1)
             out[run] = 0.0
-            out[run, : width(k, d)] = (theta.weights[:, None] * table).ravel()
+            out[run, : width(k, d)] = (theta.weights[:, None] * pack(np.ones(k), theta.means, scatter)).ravel()
         return out
 
     def _learn(self, honest: Array, rounds: int, d: int) -> None:

@@ -89,6 +89,12 @@ def _triangle(d: int) -> tuple[Ints, Ints]:
     return rows * d + columns, among.ravel()
 
 
+def pack(a: Array, b: Array, scatter: Array) -> Array:
+    """Pack (..., K), (..., K, d) and symmetric (..., K, d, d) into a table (..., K, q), which :func:`unpack` takes."""
+    upper = np.triu_indices(b.shape[-1])
+    return np.concatenate([a[..., None], b, scatter[..., upper[0], upper[1]]], axis=-1)
+
+
 def unpack(vector: Array, k: int, d: int) -> tuple[Array, Array, Array]:
     """Unpack (a, b, C) from vectors (..., m): (..., K), (..., K, d) and symmetric (..., K, d, d)."""
     table = vector[..., : width(k, d)].reshape(*vector.shape[:-1], k, width(1, d))
