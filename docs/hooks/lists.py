@@ -88,7 +88,7 @@ def at_home(text: str) -> str:
 MADE_OF = {
     "secmix/auditing/evidence": "evidence.md",
     "secmix/adversaries/attacks": "threat-models.md#attacks",
-    "secmix/scenario/scenario_tables.py": "scenario.md",
+    "secmix/scenario/settings.py": "scenario.md",
 }
 """Code that pages of the site are made of: in a checkout, which has no such page, links lead to the code."""
 

@@ -6,8 +6,8 @@ Renderers change no number and no verdict of the Report.
 from __future__ import annotations
 
 from secmix.reporting.comparison import Change, caveats, compare, direction, print_changes
-from secmix.reporting.files import FORMATS, files_of, json_schema, load, read_json, write
 from secmix.reporting.formats.terminal import print_report
+from secmix.reporting.report_files import FORMATS, files_of, json_schema, load, read_json, write
 
 __all__ = [
     "FORMATS",

@@ -8,7 +8,7 @@ combination.
 from secmix.scenario.accepted import AcceptedInRecordingSpec, AcceptedSpec
 from secmix.scenario.claim_spec import ClaimSpec, PrivacyTerms, terms_of
 from secmix.scenario.scenario import FEWEST_RUNS, Scenario, faults, from_dict, load, parse, render
-from secmix.scenario.scenario_tables import (
+from secmix.scenario.settings import (
     DataSpec,
     MeasureSpec,
     ModelSpec,

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, field_validator, model_validator
 
 from secmix.errors import ScenarioError, brief
-from secmix.scenario.scenario_tables import Strict
+from secmix.scenario.settings import Strict
 from secmix.scenario.table_files import faults_named, read_table
 
 Entry = TypeVar("Entry", bound=Strict)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from secmix.errors import nearest
-from secmix.scenario.scenario_tables import PartSpec, PolicySpec, Positive, Strict
+from secmix.scenario.settings import PartSpec, PolicySpec, Positive, Strict
 
 KINDS = {"server": "the coordinating server", "nodes": "corrupt nodes", "outsider": "who controls no node"}
 """Kinds of adversaries that a claim may be against."""

@@ -16,14 +16,14 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from secmix._base import plugins
 from secmix._base.plugins import hints_of, parameters_of
 from secmix.errors import SecmixError
-from secmix.scenario import accepted, claim_spec, scenario_tables
+from secmix.scenario import accepted, claim_spec, settings
 from secmix.scenario.scenario import Scenario
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
 _MODELS: dict[str, type[BaseModel]] = {
-    "protocol": scenario_tables.PartSpec,
-    "adversary": scenario_tables.PartSpec,
-    "data": scenario_tables.DataSpec,
+    "protocol": settings.PartSpec,
+    "adversary": settings.PartSpec,
+    "data": settings.DataSpec,
 }
 Schema = dict[str, Any]
 _SECTION = re.compile(r"^(\w[\w ]*)\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", flags=re.M | re.S)
@@ -64,7 +64,7 @@ def as_text() -> str:
 
 
 def _models() -> list[type[BaseModel]]:
-    modules = (scenario_tables, accepted, claim_spec)
+    modules = (settings, accepted, claim_spec)
     models = {name: getattr(module, name) for module in modules for name in dir(module) if name.endswith("Spec")}
     return [each for each in models.values() if isinstance(each, type) and issubclass(each, BaseModel)]
 

@@ -23,7 +23,7 @@ from secmix.errors import (
 from secmix.scenario.accepted import read_accepted
 from secmix.scenario.catalogue import find
 from secmix.scenario.scenario import Scenario, from_dict, parse
-from secmix.scenario.scenario_tables import PartSpec, PolicySpec
+from secmix.scenario.settings import PartSpec, PolicySpec
 from secmix.scenario.table_files import faults_named, read_table
 
 AS_IT_WAS_RUN = "scenario.toml"

@@ -16,7 +16,7 @@ from secmix._base.toml_text import check_size, line_of, read_text, read_toml
 from secmix.errors import ScenarioError, brief, expected, first_fault, nearest, shown
 from secmix.scenario.accepted import AcceptedSpec
 from secmix.scenario.claim_spec import ClaimSpec
-from secmix.scenario.scenario_tables import (
+from secmix.scenario.settings import (
     Count,
     DataSpec,
     MeasureSpec,

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from secmix._base.toml_text import read_toml
 from secmix.errors import ScenarioError, expected, first_fault, nearest, shown
-from secmix.scenario.scenario_tables import Strict
+from secmix.scenario.settings import Strict
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from secmix.protocols import DistributedMixture, FederatedPCA, RobustServer
 from secmix.protocols.mixture.distributed_mixture import packed
 from secmix.reporting import write
 from secmix.scenario import Scenario
-from secmix.scenario.scenario_tables import MeasureSpec
+from secmix.scenario.settings import MeasureSpec
 from secmix.transcript import SERVER, Origin
 
 pytestmark = pytest.mark.delicate

@@ -25,7 +25,7 @@ from secmix.privacy import releases_epsilon
 from secmix.recording import RecordedMessage, Recording
 from secmix.recording.nvflare.ends import JobRecording
 from secmix.scenario import ClaimSpec
-from secmix.scenario.scenario_tables import Positive, Strict
+from secmix.scenario.settings import Positive, Strict
 
 _RELEASED = ("model", "update")
 _SPARSE = "SVTPrivacy"
