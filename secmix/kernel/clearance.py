@@ -30,8 +30,8 @@ from secmix.kernel.values.algebra import (
     known_together,
 )
 from secmix.kernel.values.arrays import secrets_in, variables_of
+from secmix.kernel.values.current_trace import Place
 from secmix.kernel.values.numbers import traced_back
-from secmix.kernel.values.state import Place
 from secmix.network import Network
 from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
 

@@ -29,9 +29,9 @@ from secmix.kernel.tracing.trace import (
 from secmix.kernel.tracing.world import drawn_again, modules_of
 from secmix.kernel.values.algebra import UNIFORM, Component, Row, components, components_of_tables
 from secmix.kernel.values.arrays import Followed, concrete, followed, is_secret, variables_of
+from secmix.kernel.values.current_trace import DRAWS, INF, Place, Trace, following
 from secmix.kernel.values.forms import MOST_TERMS, Shared, packed
 from secmix.kernel.values.numbers import Number, traced_back
-from secmix.kernel.values.state import DRAWS, INF, Place, Trace, following
 from secmix.kernel.values.tables import Table, are_apart
 from secmix.network import Network
 from secmix.transcript import SEALED, SERVER, WITHOUT_KEY, Block, Channel

@@ -22,7 +22,7 @@ import numpy as np
 
 from secmix.errors import SecmixError
 from secmix.kernel.tracing.world import replacements
-from secmix.kernel.values.state import tracing
+from secmix.kernel.values.current_trace import tracing
 
 _WORD = 2**64
 _MOST = 10_000  # draws of one call: a loop that waits for a certain value would not end

@@ -21,8 +21,8 @@ from secmix.auditing.soundness.adversary_observer import numbers
 from secmix.auditing.soundness.numbers_read import Place
 from secmix.estimators.learned_decoders import RECOVERED
 from secmix.kernel import Proof
+from secmix.kernel.values.current_trace import Trace
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import Trace
 
 _FINE = 1000  # least spread of a number, in units of its last digit; coarser ones are left to other decoders
 _DIGITS = 4  # largest error in units of the last digit, for rounding and the fit

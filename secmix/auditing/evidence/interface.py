@@ -23,7 +23,7 @@ from secmix.auditing.observation.sum_observation import Observation, SumObservat
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import Setup, SumSetup
 from secmix.errors import ScenarioError, SecmixError
-from secmix.kernel.values.state import is_protocol
+from secmix.kernel.values.protocol_text import is_protocol
 from secmix.protocols import Defences
 from secmix.scenario import Scenario
 

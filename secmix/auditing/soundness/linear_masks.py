@@ -24,8 +24,8 @@ from secmix.kernel.randomness.draws import Draws
 from secmix.kernel.tracing.trace import copied, guarded
 from secmix.kernel.tracing.world import modules_of, replaced
 from secmix.kernel.values.arrays import Followed, followed
+from secmix.kernel.values.current_trace import LeftTrace, Trace, Variable, following
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import LeftTrace, Trace, Variable, following
 from secmix.network import Network
 from secmix.protocols import SumProtocol
 from secmix.protocols.interfaces import ProtocolWrapper, SumTraits

@@ -25,7 +25,7 @@ from secmix.kernel.randomness.streams import (
     stream_of,
     system_bytes,
 )
-from secmix.kernel.values.state import now
+from secmix.kernel.values.current_trace import now
 
 X25519 = "cryptography.hazmat.primitives.asymmetric.x25519"
 _LENGTH = 32

@@ -22,16 +22,8 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.values.arrays import parts, within
-from secmix.kernel.values.state import (
-    asks_for_class,
-    is_of_call,
-    is_of_library,
-    is_protocol,
-    may_be_caught,
-    now,
-    tracing,
-    writes_text,
-)
+from secmix.kernel.values.current_trace import asks_for_class, is_of_call, may_be_caught, now, tracing, writes_text
+from secmix.kernel.values.protocol_text import is_of_library, is_protocol
 
 MOST_OPTIONS = 128
 """Options that are traced one by one; five items in any order are 120."""

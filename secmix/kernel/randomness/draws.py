@@ -30,9 +30,9 @@ from secmix.kernel.randomness.streams import (
     stream_of,
 )
 from secmix.kernel.values.arrays import Followed, array_of, of_table, values, within
+from secmix.kernel.values.current_trace import DRAWS, INF, here, may_stop, now, tracing
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number, function
-from secmix.kernel.values.state import DRAWS, INF, here, may_stop, now, tracing
 from secmix.kernel.values.tables import unknowns
 
 LAWS: dict[str, tuple[str, ...]] = {

@@ -28,7 +28,7 @@ from secmix.kernel.randomness.streams import (
     is_of_secrets,
     stream_of,
 )
-from secmix.kernel.values.state import INF, now
+from secmix.kernel.values.current_trace import INF, now
 
 _NAMES = sorted(name for name in hashlib.algorithms_guaranteed if hasattr(hashlib, name))
 _LENGTH = 8  # bytes of a digest that has no length of its own, to compare algorithms by

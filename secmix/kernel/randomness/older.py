@@ -26,8 +26,8 @@ from secmix.kernel.randomness.draws import (
 )
 from secmix.kernel.randomness.streams import Piece, SecretBytes, Stream, as_pieces, bare, is_of_secrets, stream_of
 from secmix.kernel.values.arrays import are_below
+from secmix.kernel.values.current_trace import INF, may_stop, now, tracing
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import INF, may_stop, now, tracing
 
 _WORD = 32  # bits of a number that seeds RandomState
 _SEEDED_ALIKE = ("random.Random", "RandomState by several numbers")  # both by words of 32 bits

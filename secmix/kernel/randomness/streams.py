@@ -21,9 +21,9 @@ import numpy as np
 
 from secmix.kernel.randomness.coins import ITSELF, Public
 from secmix.kernel.values.arrays import Followed, array_of, as_words, concrete, is_secret, values
+from secmix.kernel.values.current_trace import DRAWS, INF, Place, Trace, following, here, may_be_caught, may_stop, now
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number, function, wrapped
-from secmix.kernel.values.state import DRAWS, INF, Place, Trace, following, here, may_be_caught, may_stop, now
 
 OF_SEQUENCE = "of a SeedSequence"
 END_OF_KEY = ("public", "end of key")

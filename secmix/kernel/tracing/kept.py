@@ -34,8 +34,9 @@ from secmix.kernel.randomness.draws import Draws, OfStream
 from secmix.kernel.randomness.streams import SecretBytes, as_pieces
 from secmix.kernel.tracing.python_library import answers_by_data
 from secmix.kernel.values.arrays import Followed, concrete, is_of_python, is_secret
+from secmix.kernel.values.current_trace import now, tracing
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import is_protocol, now, tracing
+from secmix.kernel.values.protocol_text import is_protocol
 from secmix.network import Network
 from secmix.transcript import Channel, Transcript
 

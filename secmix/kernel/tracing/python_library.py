@@ -19,18 +19,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from secmix.kernel.randomness.coins import noted
-from secmix.kernel.values.state import (
-    LOOKING,
-    Place,
-    is_of_call,
-    is_protocol,
-    name_of,
-    nodes_of,
-    now,
-    text_of,
-    tracing,
-    value_of,
-)
+from secmix.kernel.values.current_trace import Place, is_of_call, now, tracing
+from secmix.kernel.values.protocol_text import LOOKING, is_protocol, name_of, nodes_of, text_of, value_of
 from secmix.transcript import outlets
 
 _OF_DATA = frozenset(

@@ -43,25 +43,21 @@ from secmix.kernel.values.arrays import (
     secrets_in,
     variables_of,
 )
-from secmix.kernel.values.forms import MOST_TERMS, alone
-from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import (
+from secmix.kernel.values.current_trace import (
     ANYTHING,
     INF,
     LeftTrace,
     Place,
     Trace,
-    file_of,
     following,
-    hearing_in,
-    identities_in,
-    is_followed,
     is_of_call,
-    is_protocol,
     is_raise,
     now,
     outlets_of_now,
 )
+from secmix.kernel.values.forms import MOST_TERMS, alone
+from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.protocol_text import file_of, hearing_in, identities_in, is_followed, is_protocol
 from secmix.kernel.values.tables import unknowns
 from secmix.network import Network
 from secmix.transcript import Block, Channel, Transcript, listening, passed_on, watched

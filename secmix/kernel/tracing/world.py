@@ -83,9 +83,10 @@ from secmix.kernel.values.arrays import (
     unwritten,
     values,
 )
+from secmix.kernel.values.current_trace import now, tracing
 from secmix.kernel.values.functions import FOLLOWED, OF_SCIPY, fsum, full, of_all_arguments
 from secmix.kernel.values.numbers import Number, as_integer, cast, function, plain
-from secmix.kernel.values.state import file_of, imports_in, is_protocol, now, tracing
+from secmix.kernel.values.protocol_text import file_of, imports_in, is_protocol
 
 _MOST_PARTS = 10_000
 _LOCK = threading.RLock()

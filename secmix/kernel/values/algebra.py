@@ -17,9 +17,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from secmix.kernel.values.current_trace import Trace, Variable
 from secmix.kernel.values.forms import Form, Packed, Shared, packed, scaled, tables_of
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import Trace, Variable
 from secmix.kernel.values.tables import Table, kept_once
 
 TOLERANCE = 1e-9

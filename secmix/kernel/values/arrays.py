@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from secmix.kernel.values.current_trace import ANYTHING, EXACT, TEXT, may_be_caught, may_stop, now
 from secmix.kernel.values.forms import variables_in
 from secmix.kernel.values.numbers import (
     COMPARISONS,
@@ -30,7 +31,6 @@ from secmix.kernel.values.numbers import (
     traced_back,
     wrapped,
 )
-from secmix.kernel.values.state import ANYTHING, EXACT, TEXT, may_be_caught, may_stop, now
 from secmix.kernel.values.tables import Table, constants
 
 _RING = frozenset({"add", "subtract", "multiply", "negative", "left_shift", "positive", "matmul"})

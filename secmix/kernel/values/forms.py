@@ -2,18 +2,19 @@
 
 A protocol that treats entries alike adds up the same terms for each of them, with other variables. Counted from one of
 these, they are the same numbers: such a sum is made once, however many entries there are. Long sums of floats are added
-up as arrays.
+up as arrays. Below: of what step numbers are whole multiples.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
 
-from secmix.kernel.values.state import now
+from secmix.kernel.values.current_trace import EXACT, INF, now
 
 
 class Packed:
@@ -174,3 +175,41 @@ def _packed_sum(a: Any, by_a: Any, b: Any, by_b: Any, apart: int) -> Packed:
     if total.all():
         return Packed(variables, total)
     return Packed(variables[total != 0], total[total != 0])
+
+
+def common_step(a: Any, b: Any) -> Any:
+    """Return the largest number that divides both, as far as is known; infinity is that of zero, 0 is none.
+
+    >>> common_step(6, 4), common_step(0.25, 1.0), common_step(INF, 3), common_step(0, 3)
+    (2, 0.25, 3, 0)
+    """
+    if not a or not b:
+        return 0
+    small, large = min(a, b), max(a, b)
+    if is_multiple(large, small):
+        return small
+    return math.gcd(int(small), int(large)) if small == int(small) and large == int(large) else 0
+
+
+def is_multiple(step: Any, of: Any) -> bool:
+    """Say whether whole multiples of ``step`` are whole multiples of ``of``."""
+    if step == INF:
+        return True
+    if not step or not of or of == INF or (isinstance(step, float) and step > EXACT * of):
+        return False
+    return bool(step % of == 0)
+
+
+def size_of(value: Any) -> Any:
+    """Return the largest step of a public number: infinity of zero, 0 of what is not finite."""
+    if value == 0:
+        return INF
+    return abs(value) if math.isfinite(value) else 0
+
+
+def times(step: Any, by: Any, value: Any) -> Any:
+    """Multiply a step, or modulus; the old one stays where a float does not hold the product exactly."""
+    if not step or step == INF:
+        return step
+    inexact = isinstance(value, float) and by == int(by) and step * abs(by) > EXACT
+    return step if inexact else step * abs(by)

@@ -36,8 +36,8 @@ from secmix.kernel.values.arrays import (
     values,
     within,
 )
+from secmix.kernel.values.current_trace import ANYTHING, may_stop, now
 from secmix.kernel.values.numbers import Number, arguments, cast, function, plain
-from secmix.kernel.values.state import ANYTHING, may_stop, now
 from secmix.kernel.values.tables import chosen, constants
 
 _MOVING = frozenset(

@@ -20,22 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.values.forms import Form, alone, is_same, scaled, sum_of
-from secmix.kernel.values.state import (
-    DRAWS,
-    EXACT,
-    INF,
-    TEXT,
-    asks_for_class,
-    common_step,
-    here,
-    is_multiple,
-    may_stop,
-    now,
-    size_of,
-    times,
-    tracing,
-)
+from secmix.kernel.values.current_trace import DRAWS, EXACT, INF, TEXT, asks_for_class, here, may_stop, now, tracing
+from secmix.kernel.values.forms import Form, alone, common_step, is_multiple, is_same, scaled, size_of, sum_of, times
 
 
 class Number:

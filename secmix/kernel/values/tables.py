@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from secmix.kernel.values.current_trace import INF, now
 from secmix.kernel.values.forms import CHEAP, EACH, LONG, Packed, Shared
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import INF, now
 
 MOST_VECTORS = 2**12
 """Vectors that are drawn, or given, at once: more are followed by number, which takes a hundred times as long."""

@@ -26,7 +26,7 @@ from secmix.kernel.randomness.streams import SecretBytes
 from secmix.kernel.tracing.kept import kept
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import variables_of
-from secmix.kernel.values.state import LeftTrace, Trace, following
+from secmix.kernel.values.current_trace import LeftTrace, Trace, following
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from secmix.kernel.randomness.draws import generator
 from secmix.kernel.values import algebra
 from secmix.kernel.values.algebra import Component, _in_units, _joined, _shares, determined, knowledge
-from secmix.kernel.values.forms import Shared
-from secmix.kernel.values.state import INF, Trace, Variable, common_step, following, is_multiple, size_of, times
+from secmix.kernel.values.current_trace import INF, Trace, Variable, following
+from secmix.kernel.values.forms import Shared, common_step, is_multiple, size_of, times
 
 NOBODY: frozenset[int] = frozenset()
 

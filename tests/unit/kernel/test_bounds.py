@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import array_of, secrets_in
+from secmix.kernel.values.current_trace import INF, Trace, following
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import INF, Trace, following
 
 DATA = st.lists(st.floats(-40, 40), min_size=3, max_size=3)
 ONE: dict[str, Callable[[Any], Any]] = {

@@ -14,8 +14,8 @@ from unit.kernel.examples import evaluated
 
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import Followed, array_of, concrete
+from secmix.kernel.values.current_trace import INF, LeftTrace, Trace, following
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import INF, LeftTrace, Trace, following
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 

@@ -12,7 +12,7 @@ from secmix.kernel.proving import _alike, _unknown, _unlike
 from secmix.kernel.randomness.streams import system_number
 from secmix.kernel.tracing.trace import follow
 from secmix.kernel.values.arrays import followed
-from secmix.kernel.values.state import Trace, following
+from secmix.kernel.values.current_trace import Trace, following
 from secmix.protocols import SecureSum
 from secmix.transcript import Block, Channel
 

@@ -32,7 +32,7 @@ from secmix.kernel import (
 from secmix.kernel.proving import other_frames
 from secmix.kernel.randomness.coins import Public, coin_among
 from secmix.kernel.tracing.trace import follow
-from secmix.kernel.values.state import Trace, following, now
+from secmix.kernel.values.current_trace import Trace, following, now
 from secmix.transcript import SERVER, Channel, Origin, View
 
 NETWORK = Network.complete(5)

@@ -12,7 +12,7 @@ import pytest
 
 from secmix.kernel.randomness.coins import Public, coin_among
 from secmix.kernel.randomness.draws import Draws
-from secmix.kernel.values.state import Trace, following
+from secmix.kernel.values.current_trace import Trace, following
 
 
 def outcomes(make: Callable[[], Public], use: Callable[[Any], Any]) -> list[Any]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secmix.kernel.values.current_trace import LeftTrace, Trace, following
 from secmix.kernel.values.forms import Form, Packed, Shared, alone, scaled, sum_of, variables_in
-from secmix.kernel.values.state import LeftTrace, Trace, following
 
 COEFFICIENTS = st.integers(-3, 3).filter(bool) | st.sampled_from([0.5, -0.5, 2.0**60, 2**70])
 BASES = st.dictionaries(st.integers(-4, 4), COEFFICIENTS, max_size=5)

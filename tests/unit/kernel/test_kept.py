@@ -39,8 +39,8 @@ from secmix.kernel.randomness.draws import generator
 from secmix.kernel.tracing.kept import KEPT, first_change, kept
 from secmix.kernel.tracing.trace import follow
 from secmix.kernel.values.arrays import followed
+from secmix.kernel.values.current_trace import INF, Trace, following
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import INF, Trace, following
 
 NETWORK = Network.complete(3)
 CALLS = 0

@@ -25,7 +25,7 @@ from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import variables_of
-from secmix.kernel.values.state import LeftTrace, Trace, following
+from secmix.kernel.values.current_trace import LeftTrace, Trace, following
 from secmix.network import Network
 from secmix.transcript import Channel
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from secmix.kernel.values.algebra import encodings
 from secmix.kernel.values.arrays import array_of, followed
+from secmix.kernel.values.current_trace import DRAWS, INF, Trace, following
+from secmix.kernel.values.forms import is_multiple
 from secmix.kernel.values.numbers import Number, arguments, as_integer, cast, centred, combined, function
-from secmix.kernel.values.state import DRAWS, INF, Trace, following, is_multiple
 
 _NODES = 2
 _RANGE = 24  # of a draw: small, so that sums of draws meet again in 200 tries

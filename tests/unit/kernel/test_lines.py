@@ -119,6 +119,10 @@ at secret places, bits that are packed, keys by ``struct.pack``, PBKDF2, spawn k
 that leave out a value, and functions of SciPy's and of ``statistics``; of calls that repeat, of a text that is
 hashed once, and of twelve slips of a tenth set against these."""
 
+READ_AGAIN = 166
+"""The cost of what passes as bytes and is read again, by a right upload of practice; of keys that an object keeps for its
+next fit, by four slips of an eleventh hand; and of a file of its own for what a protocol's text says."""
+
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
 
@@ -180,6 +184,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + MATRICES
         + MACHINE
         + PRACTICE
+        + READ_AGAIN
     )
     assert lines <= 4808 + more + slips
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

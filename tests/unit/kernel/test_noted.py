@@ -24,7 +24,7 @@ from unit.kernel.examples import RingSum
 from secmix.kernel.randomness.coins import OF_NUMPY, OF_PYTHON
 from secmix.kernel.tracing.trace import follow
 from secmix.kernel.tracing.world import replaced
-from secmix.kernel.values.state import Trace, following
+from secmix.kernel.values.current_trace import Trace, following
 from secmix.network import Network
 
 

@@ -20,8 +20,8 @@ from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values import algebra
 from secmix.kernel.values.algebra import _uniform
 from secmix.kernel.values.arrays import array_of, concrete
+from secmix.kernel.values.current_trace import DRAWS, INF, LeftTrace, Trace, Variable, following
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import DRAWS, INF, LeftTrace, Trace, Variable, following
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 

@@ -17,8 +17,8 @@ from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.kernel.randomness.streams import bits_of
 from secmix.kernel.tracing.world import replaced
+from secmix.kernel.values.current_trace import LeftTrace, Trace, following
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import LeftTrace, Trace, following
 
 Expand = Callable[[Any, int, Any], Any]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from secmix.kernel.randomness.streams import bits_of
 from secmix.kernel.tracing.world import replaced
-from secmix.kernel.values.state import LeftTrace, Trace, following
+from secmix.kernel.values.current_trace import LeftTrace, Trace, following
 
 SAME: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "the usual length": (lambda key: hashlib.blake2b(key), lambda key: hashlib.blake2b(key, digest_size=64)),

@@ -27,9 +27,10 @@ from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.kernel.randomness.draws import pieces_of_several
 from secmix.kernel.tracing.kept import kept
 from secmix.kernel.tracing.world import _import_by_name
+from secmix.kernel.values.current_trace import DRAWS, INF, LeftTrace, Trace, following
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import DRAWS, INF, LeftTrace, Trace, _hearing, following
+from secmix.kernel.values.protocol_text import _hearing
 from secmix.protocols import Plain
 from secmix.transcript import Channel
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from secmix.kernel.values.current_trace import DRAWS, INF, Trace, following
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import DRAWS, INF, Trace, following
 
 WORDS = 2**8
 SIZES = st.sampled_from([2, 3, 8, 10, 12, 16, 60, 255, 256, 2.0**48, 0.5])

@@ -20,8 +20,8 @@ from secmix.kernel.randomness.draws import Draws
 from secmix.kernel.randomness.streams import SecretBytes, bits_of, fresh_bytes
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import concrete, followed, secrets_in
+from secmix.kernel.values.current_trace import LeftTrace, Trace, following, now
 from secmix.kernel.values.numbers import traced_back
-from secmix.kernel.values.state import LeftTrace, Trace, following, now
 
 PLAIN = bytes(range(200, 232))
 

@@ -20,8 +20,8 @@ from secmix.kernel.randomness.draws import Draws, pieces_of
 from secmix.kernel.randomness.streams import SecretBytes, bits_of, system_bytes
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import array_of
+from secmix.kernel.values.current_trace import LeftTrace, Trace, following, now
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import LeftTrace, Trace, following, now
 from secmix.network import Network
 from secmix.transcript import SERVER, Channel
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.tracing.world import drawn_again, replaced
-from secmix.kernel.values.state import Trace, following
+from secmix.kernel.values.current_trace import Trace, following
 
 
 def _draws() -> list[Any]:

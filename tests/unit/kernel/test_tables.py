@@ -15,10 +15,10 @@ from secmix.kernel.tracing.trace import Fit, _inputs, follow
 from secmix.kernel.values import algebra
 from secmix.kernel.values.algebra import Component, Knowledge, components, knowledge, knowledge_of_all
 from secmix.kernel.values.arrays import Followed, array_of, concrete, is_secret, of_table, secrets_in, variables_of
+from secmix.kernel.values.current_trace import ANYTHING, INF, LeftTrace, Trace, following
 from secmix.kernel.values.functions import full
 from secmix.kernel.values.functions import where as where_
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import ANYTHING, INF, LeftTrace, Trace, following
 from secmix.kernel.values.tables import Table, are_apart, unknowns
 from secmix.network import Network
 from secmix.protocols import PDMM

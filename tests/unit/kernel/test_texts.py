@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from secmix.kernel.randomness.coins import ITSELF, Public
-from secmix.kernel.values.state import Trace, following, outlets_of_now
+from secmix.kernel.values.current_trace import Trace, following, outlets_of_now
 
 LOG = logging.getLogger("averagings")
 NAMES = {"averaging 3": "the third", "3": "the third"}

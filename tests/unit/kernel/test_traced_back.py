@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from unit.kernel.test_bounds import ONE, TWO
 
 from secmix.kernel.values.arrays import array_of
+from secmix.kernel.values.current_trace import INF, Trace, following, now
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number, traced_back
-from secmix.kernel.values.state import INF, Trace, following, now
 
 NODES, ENTRIES = 3, 2
 STEPS = st.lists(st.tuples(st.sampled_from([*ONE, *TWO]), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8)

@@ -20,9 +20,10 @@ from secmix.kernel import prove
 from secmix.kernel.randomness.coins import ITSELF, Public
 from secmix.kernel.randomness.streams import is_iteration
 from secmix.kernel.tracing import world
+from secmix.kernel.values.current_trace import INF, LeftTrace, Trace, following
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import INF, LeftTrace, Trace, following, is_followed
+from secmix.kernel.values.protocol_text import is_followed
 from secmix.network import Network
 
 INPUTS = [np.random.default_rng([5, call]).normal(size=(1, 3, 2)) for call in range(3)]

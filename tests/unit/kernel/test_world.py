@@ -16,9 +16,9 @@ import scipy.sparse
 from secmix.kernel.randomness.coins import coin_among
 from secmix.kernel.tracing.world import modules_of, replaced
 from secmix.kernel.values.arrays import concrete, followed
+from secmix.kernel.values.current_trace import INF, LeftTrace, Trace, following
 from secmix.kernel.values.functions import _signature
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import INF, LeftTrace, Trace, following
 
 
 def secrets(trace: Trace) -> Any:

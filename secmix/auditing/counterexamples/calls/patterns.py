@@ -24,8 +24,8 @@ from secmix.auditing.counterexamples.instance import ProtocolInstance
 from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
 from secmix.auditing.soundness.runner import Call, Watch, record_call
-from secmix.kernel.values.state import Place as Line
-from secmix.kernel.values.state import here
+from secmix.kernel.values.current_trace import Place as Line
+from secmix.kernel.values.current_trace import here
 from secmix.transcript import Block, Channel, Origin
 
 _LISTENERS = (os.path.dirname(transcript.__file__), __file__)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.randomness.streams import END_OF_KEY, OF_SEQUENCE, Piece, SecretBytes, Stream, bare
-from secmix.kernel.values.state import INF, Trace
+from secmix.kernel.values.current_trace import INF, Trace
 
 Seed = int | tuple[Piece, ...]
 """Source of a seed: a draw, or bytes of a stream that nobody read as numbers, the least significant first."""

@@ -20,8 +20,8 @@ from secmix.kernel import Open
 from secmix.kernel.clearance import readable
 from secmix.kernel.randomness.streams import Stream
 from secmix.kernel.tracing.trace import RESULT, Fit
+from secmix.kernel.values.current_trace import INF, Trace, following
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.state import INF, Trace, following
 from secmix.network import Network
 
 _MOST_ROWS = 40_000  # most numbers that are read

@@ -16,7 +16,8 @@ from secmix._base.checks import Array
 from secmix._base.random import stream
 from secmix.auditing.setup import deep_copy
 from secmix.kernel.tracing.trace import RESULT, Fit
-from secmix.kernel.values.state import Place, is_protocol
+from secmix.kernel.values.current_trace import Place
+from secmix.kernel.values.protocol_text import is_protocol
 from secmix.network import Network
 from secmix.transcript import Block, Channel
 

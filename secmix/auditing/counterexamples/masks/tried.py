@@ -27,7 +27,7 @@ from secmix.auditing.counterexamples.masks.expanding import (
 )
 from secmix.auditing.counterexamples.masks.relations import Known, Relation, Row, relations
 from secmix.kernel.randomness.streams import Stream
-from secmix.kernel.values.state import INF, following
+from secmix.kernel.values.current_trace import INF, following
 
 _MOST = 2**16
 """Most streams that are expanded to try all values of a seed; one takes about 25 microseconds."""

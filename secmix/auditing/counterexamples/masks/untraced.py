@@ -25,7 +25,7 @@ from secmix.auditing.report import Finding
 from secmix.auditing.setup import deep_copy
 from secmix.auditing.soundness.numbers_read import Place, numbers_read
 from secmix.auditing.soundness.runner import record_call
-from secmix.kernel.values.state import Place as Line
+from secmix.kernel.values.current_trace import Place as Line
 from secmix.transcript import Channel
 
 _STREAM = ("soundness", "untraced seeds")

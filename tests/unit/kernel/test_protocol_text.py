@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from secmix.kernel.values.current_trace import INF, LeftTrace, Trace, following, now, tracing
 from secmix.kernel.values.numbers import Number, function
-from secmix.kernel.values.state import INF, LeftTrace, Trace, _guards, following, now, tracing
+from secmix.kernel.values.protocol_text import is_guard
 
 PLAIN = """
 def root(number):
@@ -76,8 +77,8 @@ def test_a_trace_is_over_after_its_block() -> None:
     ],
 )
 def test_a_test_that_looks_at_numbers_is_a_guard(test: str) -> None:
-    assert _guards((f"if {test}:\n", "    raise ValueError\n"), 1, ())
-    assert _guards((f"assert {test}\n",), 1, ())
+    assert is_guard((f"if {test}:\n", "    raise ValueError\n"), 1, ())
+    assert is_guard((f"assert {test}\n",), 1, ())
 
 
 @pytest.mark.parametrize(
@@ -92,5 +93,5 @@ def test_a_test_that_looks_at_numbers_is_a_guard(test: str) -> None:
 )
 def test_what_is_called_after_an_answer_may_act_upon_it(test: str) -> None:
     """One flip of a guard shows what its test does there, and no other place in a loop."""
-    assert not _guards((f"if {test}:\n", "    raise ValueError\n"), 1, ())
-    assert not _guards((f"assert {test}\n",), 1, ())
+    assert not is_guard((f"if {test}:\n", "    raise ValueError\n"), 1, ())
+    assert not is_guard((f"assert {test}\n",), 1, ())
