@@ -120,7 +120,7 @@ that leave out a value, and functions of SciPy's and of ``statistics``; of calls
 hashed once, and of twelve slips of a tenth set against these."""
 
 READ_AGAIN = 166
-"""The cost of what passes as bytes and is read again, by a right upload of practice; of keys that an object keeps for its
+"""The cost of what passes as bytes and is read again, as practice uploads words; of keys that an object keeps for its
 next fit, by four slips of an eleventh hand; and of a file of its own for what a protocol's text says."""
 
 ONE_WAY = 57
