@@ -64,14 +64,20 @@ class Activation:
         """Sum what arrives at each active node, in the order of the arcs; ``arriving`` is z of ``opposite``."""
         if self.degree is not None:
             stacked = arriving.reshape(len(self.nodes), self.degree, *arriving.shape[1:])
-            total: Array = np.add.reduce(stacked, axis=1)
-            return total
-        out = np.zeros_like(arriving, shape=(len(self.nodes), *arriving.shape[1:]))
-        if self.slots is not None and 1 < arriving[0].size < _WIDE:  # added up in the same order, with zeros at the end
+        elif (
+            self.slots is not None and 1 < arriving[0].size < _WIDE
+        ):  # added up in the same order, with zeros at the end
             filled = np.zeros_like(arriving, shape=(len(self.nodes) * len(self.by_rank), *arriving.shape[1:]))
             filled[self.slots] = arriving
-            out = np.add.reduce(filled.reshape(len(self.nodes), len(self.by_rank), *arriving.shape[1:]), axis=1)
-        elif 2 * len(self.by_rank) < len(self.nodes):
+            stacked = filled.reshape(len(self.nodes), len(self.by_rank), *arriving.shape[1:])
+        else:
+            return self._incoming_one_by_one(arriving)
+        total: Array = np.add.reduce(stacked, axis=1)
+        return total
+
+    def _incoming_one_by_one(self, arriving: Array) -> Array:
+        out = np.zeros_like(arriving, shape=(len(self.nodes), *arriving.shape[1:]))
+        if 2 * len(self.by_rank) < len(self.nodes):
             for some, firsts in self.by_rank:
                 out[some] += arriving[firsts]
         else:
