@@ -246,9 +246,10 @@ class _Channel(Channel):
     def _arriving(rows: Any, content: Any) -> Any:
         arrived = rows.copy()
         if content is not None and rows.ndim == 3 and len(rows) > 1:
-            left = set(range(len(rows))) - {int(k) % len(rows) for k in np.ravel(content)}
-            if left:
-                arrived[sorted(left)] = np.nan if rows.kind.kind == "f" else 0
+            is_sent = np.zeros(len(rows), dtype=bool)
+            is_sent[np.asarray(public(content, "content"), np.intp).ravel() % len(rows)] = True
+            if not is_sent.all():
+                arrived[np.flatnonzero(~is_sent)] = np.nan if rows.kind.kind == "f" else 0
         return arrived
 
 
@@ -521,6 +522,8 @@ def _reason(error: BaseException) -> str:
         error = IndexError("an array at a secret place (write np.take(array, place, axis=0))")
     if isinstance(error, TypeError) and SecretBytes.__name__ in str(error):
         error = TypeError('secret bytes in a function that is not followed (a + b is, and b"".join([a, b]) is not)')
+    if isinstance(error, TypeError) and "array of references" in str(error):
+        error = TypeError("an array of objects that NumPy made of secrets (np.sum(several, axis=0) is followed)")
     place = f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"
     return f"the call ends in {type(error).__name__}: {error}"[:200] + f" at {place}"
 

@@ -408,7 +408,7 @@ def is_secret(value: Any) -> bool:
 
 def _is_secret(part: Any) -> bool:
     if getattr(part, "table", None) is not None:
-        return bool(part.table.coefficients.any())
+        return bool(part.table.depends.any())
     return any(True for _ in secrets_in(part))
 
 

@@ -92,14 +92,23 @@ def call(func: Any, args: Any, kw: Any) -> Any:
 def _named(func: Any, args: Any, kw: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Give arguments by their names, as far as NumPy tells these."""
     kw = {key: value for key, value in kw.items() if value is not np._NoValue}
-    kinds = {each.kind for each in _signature(func).parameters.values()}
-    if inspect.Parameter.VAR_POSITIONAL in kinds:
+    if (places := _places(func, len(args), tuple(kw))) is None:
         return args, kw
-    given = _signature(func).bind(*args, **kw).arguments
-    given |= given.pop("kwargs", {})
-    unnamed = [n for n, each in _signature(func).parameters.items() if each.kind is each.POSITIONAL_ONLY and n in given]
-    first = tuple(given.pop(name) for name in unnamed)
-    return first, {key: value for key, value in given.items() if value is not np._NoValue}
+    first, named = places
+    given = [*args, *kw.values()]
+    return tuple(given[k] for k in first), {name: given[k] for name, k in named if given[k] is not np._NoValue}
+
+
+@functools.cache
+def _places(func: Any, count: int, names: tuple[str, ...]) -> tuple[list[int], list[tuple[str, int]]] | None:
+    """Return which of so many arguments, and these names, have no name, and which one; None where any number may."""
+    signature = _signature(func)
+    if any(each.kind is each.VAR_POSITIONAL for each in signature.parameters.values()):
+        return None
+    places = signature.bind(*range(count), **{name: count + k for k, name in enumerate(names)}).arguments
+    places |= places.pop("kwargs", {})
+    unnamed = [n for n, each in signature.parameters.items() if each.kind is each.POSITIONAL_ONLY and n in places]
+    return [places.pop(name) for name in unnamed], [*places.items()]
 
 
 @functools.cache
@@ -111,10 +120,10 @@ def _signature(func: Any) -> inspect.Signature:
 
 
 def _call(func: Any, args: Any, kw: Any) -> Any:
-    name, secret = func.__name__, is_secret([args, kw])
-    what = f"{'scipy.special' if name in OF_SCIPY else 'np'}.{name} of a secret"
-    if name in _WORKED_OUT and _takes(_WORKED_OUT[name], args, kw):
+    name = func.__name__
+    if name in _WORKED_OUT and _takes(_WORKED_OUT[name], len(args), tuple(kw)):
         return _WORKED_OUT[name](*args, **kw)
+    secret, what = is_secret([args, kw]), f"{'scipy.special' if name in OF_SCIPY else 'np'}.{name} of a secret"
     if name in _MOVING and (secret or any(each.dtype.kind == "f" for each in parts([args, kw]))):
         return _moved(func, args, kw)
     if secret and name in _OF_MATRICES and np.ndim(kw["a"]) > 2:
@@ -124,9 +133,11 @@ def _call(func: Any, args: Any, kw: Any) -> Any:
     return plainly(func, values(args, what), values(kw, what))
 
 
-def _takes(worked_out: Callable[..., Any], args: Any, kw: Any) -> bool:
+@functools.cache
+def _takes(worked_out: Callable[..., Any], count: int, names: tuple[str, ...]) -> bool:
+    """Say whether a function takes so many arguments, and these by name."""
     with contextlib.suppress(TypeError):
-        return bool(_signature(worked_out).bind(*args, **kw))
+        return bool(_signature(worked_out).bind(*range(count), **dict.fromkeys(names)))
     return False
 
 

@@ -252,6 +252,18 @@ def test_how_secret_bytes_are_joined_is_said() -> None:
     assert 'a + b is, and b"".join([a, b]) is not' in _proof(OPEN["a joined text"]).open
 
 
+def test_an_array_that_numpy_makes_of_a_list_is_named() -> None:
+    class Reduced(Seeded):
+        expand = staticmethod(RIGHT["default_rng"])
+
+        def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+            seeds = super().agree(masks, network, channel)
+            np.add.reduce([seeds, seeds]).view(np.int64)
+            return seeds
+
+    assert "np.sum(several, axis=0) is followed" in prove(Reduced(), NETWORK, INPUTS).open
+
+
 LAST_WORDS: Callable[[Any, int, Any], Any] = lambda seed, m, channel: _words(np.random.default_rng(seed[2:]), m)  # noqa: E731
 
 
