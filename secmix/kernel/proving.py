@@ -266,7 +266,7 @@ def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apar
     waiting, work = [(fit, 0)], 0
     turns, calls = fit.trace.turns, range(len(inputs))
     ways = [math.prod(count for _, count, at, _ in turns if at == call or not apart) for call in calls]
-    if max(ways) > max(_LEAST_TURNS, _MOST_WORK / max(_size(fit), 1)):
+    if max(ways) > max(_LEAST_TURNS, _MOST_WORK * len(inputs) / max(_size(fit), 1)):  # of one call: more are counted
         return [], False
     while waiting:
         one, begin = waiting.pop()

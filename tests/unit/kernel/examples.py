@@ -588,6 +588,14 @@ class TurnedByOrder(TurnedByLot):
         return order[0]
 
 
+class InAnyOrder(RingSum):
+    """Asks nodes one by one, in an order that is drawn."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        for place, node in enumerate(rng.permutation(rows.shape[1]).tolist()):
+            channel.send(3 + place, node, SERVER, "here", np.ones((1, 1)), encrypted=True)
+
+
 class TurnedByTwoCoins(TurnedByLot):
     def starts(self, channel: Channel, rng: Any, n: int) -> Any:
         return (rng.integers(3) + (1 if rng.random() < 0.5 else 0)) % n

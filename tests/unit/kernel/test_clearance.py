@@ -562,6 +562,12 @@ def test_public_numbers_that_are_too_many_narrow_the_claim(monkeypatch: pytest.M
     assert covers == ("a public coin, on which more hangs than was tried",)
 
 
+def test_orders_of_five_are_tried_however_many_entries_there_are() -> None:
+    """Of calls that leave nothing one is tried in all its ways, and no more than that is counted beforehand."""
+    wide = [np.random.default_rng([3, call]).normal(size=(1, 5, 17)) for call in range(3)]
+    assert prove(examples.InAnyOrder(), NETWORK, wide).covers == ()
+
+
 def test_batches_are_asked_for_unless_nothing_is_claimed_of_them() -> None:
     assert prove(examples.BatchOf16(), NETWORK, inputs()).open
     assert not prove(examples.BatchOf16(), NETWORK, inputs(), in_other_calls=False).open
