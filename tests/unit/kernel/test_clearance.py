@@ -568,6 +568,29 @@ def test_orders_of_five_are_tried_however_many_entries_there_are() -> None:
     assert prove(examples.InAnyOrder(), NETWORK, wide).covers == ()
 
 
+class Weighted(examples.RingSum):
+    """Sums weights beside what they weigh, and divides by their sum, once it is whole or as it is."""
+
+    def __init__(self, *, rounded: bool) -> None:
+        self.rounded = rounded
+
+    def beside(self, channel: Any, rows: Any, masks: Any, rng: Any) -> None:
+        weight = np.full((*rows.shape[:2], 1), 20.0)
+        masked = np.concatenate([weight * rows, weight], axis=2).transpose(1, 0, 2)
+        around = masked + np.concatenate([masks, masks[..., :1]], axis=2).transpose(1, 0, 2)
+        around -= np.roll(np.concatenate([masks, masks[..., :1]], axis=2).transpose(1, 0, 2), 1, axis=0)
+        total = channel.send(4, np.arange(rows.shape[1]), -1, "weighted", around, encrypted=True).sum(axis=0)
+        divisor = np.rint(total[:, -1:]) if self.rounded else total[:, -1:]
+        told = np.zeros(rows.shape[1], int)
+        channel.send(5, -1, np.arange(rows.shape[1]), "mean", (total[:, :-1] / divisor)[None], content=told)
+
+
+def test_a_divisor_that_masks_leave_is_public_where_it_is_whole() -> None:
+    """What is left of masks is rounding: otherwise it is another in each trace."""
+    assert "made otherwise for other inputs" in prove(Weighted(rounded=False), NETWORK, inputs()).open
+    assert not prove(Weighted(rounded=True), NETWORK, inputs()).open
+
+
 def test_batches_are_asked_for_unless_nothing_is_claimed_of_them() -> None:
     assert prove(examples.BatchOf16(), NETWORK, inputs()).open
     assert not prove(examples.BatchOf16(), NETWORK, inputs(), in_other_calls=False).open
