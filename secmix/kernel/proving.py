@@ -116,7 +116,10 @@ def prove(
     again_in_batch = batch[:is_used_again]
     first = [*brief[:1], *again_in_batch] if repeats else []
     unheard = _of_calls(run, [*brief[:calls], *again_in_batch], first, heard=False) if in_other_calls else []
-    several = _of_calls(run, [*batch, two[0]], batch[:repeats]) if is_used_again else [aside(two[: len(ways[0])])]
+    if is_used_again:
+        several = _of_calls(run, [*batch, two[0]], [batch[0], two[0]] if repeats else [])
+    else:
+        several = [aside(two[: len(ways[0])])]
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
         several.append(aside([np.repeat(each, 2, axis=0) for each in full_calls]))

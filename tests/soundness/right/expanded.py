@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -104,14 +103,10 @@ def blocks(key: Any, turn: Any, m: int) -> Array:
     return np.frombuffer(stream, dtype=np.uint64)[:m]
 
 
-@dataclass(frozen=True)
 class KeptKeys(Keyed):
-    """Agrees on keys in the first round; every round has a label of its own."""
+    """Agrees on keys for all rounds of a fit; every round has a label of its own."""
 
-    kept: dict[Any, Array] = field(default_factory=dict)
-
-    def used(self, r: Array, s: Array) -> Array:
-        return self.kept.setdefault(r.shape, r)
+    reuses_masks: ClassVar[bool] = True
 
 
 class Group(Seeded):

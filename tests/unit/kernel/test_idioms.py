@@ -53,7 +53,7 @@ x[::-1] | x[[1, 0]] | x[np.array([True, False])] | x.copy() | np.copy(x) | copy.
 list(x[0]) | x.tolist() | sum(x[0]) | functools.reduce(lambda a, b: a + b, x[0]) | [float(v) for v in x.ravel()] | next(iter(x))
 list(map(float, x[0])) | np.squeeze(x[:1]) | np.expand_dims(x, 0) | np.atleast_3d(x) | np.add.reduce(x) | np.subtract(x, 1)
 np.negative(x) | np.positive(x) | x.astype(float) | np.real(x) | filled(x) | written(x) | added_at(x) | np.outer(x[0], [1, 2])
-np.vdot(np.ones(3), x[0]) | np.inner(x, np.ones(3)) | np.ediff1d(x[0]) | np.fliplr(x) | np.rot90(x) | np.insert(x[0], 1, 5.0)
+np.frombuffer(x.tobytes()) | np.frombuffer(x[0].tobytes(), np.uint8) | np.vdot(np.ones(3), x[0]) | np.inner(x, np.ones(3)) | np.ediff1d(x[0]) | np.fliplr(x) | np.rot90(x) | np.insert(x[0], 1, 5.0)
 np.append(x[0], 2.0) | np.delete(x[0], 1) | np.compress([True, False], x, axis=0) | np.diagonal(x) | np.transpose(x) | np.zeros_like(x) + x
 np.full((2,), x[0, 0]) | np.full_like(x, x[0, 0]) | dict(a=x)["a"] | itertools.chain(x[0]).__next__() | max(x[0, 0], x[0, 0])
 np.where(x > 0, x, x) | x[0, 0] / np.ones(2) | x[0, 0] - np.ones(2) | np.add.accumulate(x, axis=0) | np.convolve(np.ones(1), [2.0]) * x | np.multiply.outer(np.ones(2), x[0]) | np.array([np.zeros(3), x[0]])
@@ -88,7 +88,7 @@ scipy.sparse.eye(2, format="csr") @ np.ones(2) * abs(x[:, 0]) | math.fsum([1.0, 
 """
 LEFT = """
 np.frompyfunc(lambda a: 1.0 if a > 0 else 0.0, 1, 1)(x) | np.vectorize(lambda a: 1.0 if a > 0 else 0.0)(x)
-np.frombuffer(x.tobytes()) | np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint8) | np.isclose(x, 0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.nan_to_num(x)
+np.frombuffer((x > 0).tobytes(), np.uint8) | np.frombuffer(x[0].tobytes(), np.uint16) | np.isclose(x, 0) | np.nan_to_num(written(x)) | np.sinc(written(x)) | np.nan_to_num(x)
 scipy.sparse.csr_array(x) @ np.ones(3) | memoryview(x) | struct.pack("d", x[0, 0]) | json.dumps(x.tolist()) | hash(x.tobytes()) | pickle.dumps(x) | "%f" % x[0, 0] | f"{x}"
 repr([x[0, 0]]) | str(x) | sorted(x[0]) | max(x[0].tolist(), key=lambda v: -v) | x[0, 0] in [1.0] | {x[0, 0]: 1} | statistics.mode(x[0]) | statistics.mean(x[0], 1)
 np.fromiter(x[0], float) | np.r_[x[0], x[1]] | np.c_[x[0], x[1]] | np.fft.fft(x).real | np.piecewise(x, [x > 0], [1, -1]) | np.unique(x) | np.histogram(x, "auto") | np.apply_along_axis(lambda v: 1.0 if v[0] > 0 else 0.0, 0, x)

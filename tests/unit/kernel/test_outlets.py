@@ -88,12 +88,12 @@ WRITTEN: dict[str, tuple[Callable[[Any, Any, Path], object], str]] = {
     "text": (lambda s, *_: LOG.debug(f"{s[0, 0, 0]}"), "the text of a secret"),
     "JSON": (lambda s, *_: json.dumps({"s": s.tolist()}), "a secret is turned into JSON"),
     "memory in a file": (_to_file("a", "wb", lambda s: s), "a secret is written to a file"),
-    "bytes in a file": (_to_file("b", "ab", lambda s: s.tobytes()), "the bytes of secrets"),
+    "bytes in a file": (_to_file("b", "ab", lambda s: s.tobytes()), "a secret is written to a file"),
     "memory of a path": (lambda s, _, folder: (folder / "c").write_bytes(s), "a secret is written to a file"),
     "memory by its number": (_to_descriptor, "a secret is written to a file"),
     "a zipped file": (_zipped, "a secret is written to a file"),
     "memory by a socket": (_to_socket(lambda s: s), "a secret is sent by a socket"),
-    "bytes by a socket": (_to_socket(lambda s: s.tobytes()), "the bytes of secrets"),
+    "bytes by a socket": (_to_socket(lambda s: s.tobytes()), "a secret is sent by a socket"),
     "a pickle": (lambda s, _, folder: (folder / "d").write_bytes(pickle.dumps(s)), "a pickle of secrets"),
 }
 

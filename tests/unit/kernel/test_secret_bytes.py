@@ -17,7 +17,7 @@ import pytest
 
 from secmix.kernel.randomness.coins import Public, coin_among
 from secmix.kernel.randomness.draws import Draws
-from secmix.kernel.randomness.streams import SecretBytes, bits_of, fresh_bytes
+from secmix.kernel.randomness.streams import WORD, SecretBytes, bits_of, byte_of_stream, fresh_bytes
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import concrete, followed, secrets_in
 from secmix.kernel.values.current_trace import LeftTrace, Trace, following, now
@@ -121,6 +121,10 @@ PASSED: dict[str, Callable[[], Any]] = {
         np.array(struct.unpack("<2q", _sums().tobytes()), np.int64),
     ],
     "unpacked floats": lambda: [_halves(), np.array(struct.unpack("<2d", _halves().tobytes()))],
+    "floats behind a public one": lambda: [
+        np.concatenate([np.array([1.5]), _halves()]),
+        np.frombuffer(np.array([1.5]).tobytes() + _halves().tobytes()),
+    ],
     "a rest": lambda: [
         np.array([int(_word() + 1) % 251]),
         np.array([int.from_bytes((int(_word() + 1) % 251).to_bytes(4, "big"), "big")]),
@@ -141,6 +145,10 @@ def test_what_passes_as_bytes_is_what_it_was(name: str) -> None:
     before, after = _followed(compared)[0]
     assert before == after
     assert before[1]
+
+
+def test_a_byte_of_a_word_is_of_no_stream() -> None:
+    assert byte_of_stream((WORD, 0, 3, "u8")) == (-1, 0)
 
 
 def test_unpacking_public_bytes_is_pythons() -> None:
@@ -180,6 +188,7 @@ EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda octets: np.random.default_rng(np.frombuffer(_sums().tobytes(), np.uint8)),
         "a seed computed from secrets",
     ),
+    "packed without one of several": (lambda octets: struct.pack("<QI", _word()), "struct.pack of secrets"),
     "unpacked by another letter": (
         lambda octets: struct.unpack("<4e", _sums()[:1].tobytes()),
         "struct.unpack of secrets by another letter",

@@ -17,7 +17,7 @@ from secmix.kernel.randomness.coins import coin_among
 from secmix.kernel.tracing.world import modules_of, replaced
 from secmix.kernel.values.arrays import concrete, followed
 from secmix.kernel.values.current_trace import INF, LeftTrace, Trace, following
-from secmix.kernel.values.functions import _signature
+from secmix.kernel.values.functions import _places, _signature
 from secmix.kernel.values.numbers import Number
 
 
@@ -121,6 +121,7 @@ def test_a_function_of_c_without_a_signature_is_called_by_place(monkeypatch: pyt
 
     monkeypatch.setattr(inspect, "signature", unknown)
     _signature.cache_clear()
+    _places.cache_clear()
     try:
         with replaced({__name__}), following(Trace()) as trace:
             x, out = secrets(trace), np.zeros(6)
@@ -131,6 +132,7 @@ def test_a_function_of_c_without_a_signature_is_called_by_place(monkeypatch: pyt
         assert asked == {*in_c}
     finally:
         _signature.cache_clear()
+        _places.cache_clear()
 
 
 def test_numpys_own_errors_are_raised() -> None:
