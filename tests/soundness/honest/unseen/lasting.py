@@ -67,6 +67,24 @@ class ExpandedOnce(FirstSeedsByIteration):
         return np.asarray(self.kept[0]) if self.kept[0].shape[:2] == r.shape[:2] else r
 
 
+@dataclass(frozen=True)
+class FirstSeedsOfReused(FirstSeedsByIteration):
+    """Gets keys for each fit, and goes on with those of the first."""
+
+    reuses_masks = True
+
+
+@dataclass(frozen=True)
+class DrawnOnce(FirstSeedsOfReused):
+    """Draws keys once, and hands out the same for each fit."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        return np.asarray(self.kept.setdefault((runs, "drawn"), super().draw_masks(runs, m, network, rng)))
+
+    def used(self, r: Array, s: Array) -> Array:
+        return r
+
+
 def between_fits(heard: Any) -> Array:
     """Return how what node 0 sends differs from fit to fit."""
     masked = np.stack([each.one("masked", 0) for each in heard])
@@ -87,4 +105,6 @@ CASES = [
     case("keys when they are needed", KeysWhenNeeded, SERVED),
     case("keys if they are missing", KeysIfMissing, OUT),
     case("keys derived once", ExpandedOnce, SERVED),
+    case("keys of the first fit", FirstSeedsOfReused, SERVED),
+    case("keys that are drawn once", DrawnOnce, OUT),
 ]
