@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.randomness.streams import PUBLIC, follows
+from secmix.kernel.randomness.streams import OUTLIVING, PUBLIC, follows
 from secmix.kernel.tracing.kept import KEPT, first_change
 from secmix.kernel.tracing.trace import (
     RESULT,
@@ -99,9 +99,9 @@ def prove(
         return Proof((traces[0],), (), reason, (), ())
     traces.append(aside(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
-    repeats = is_one_shape and not (reuses or iterations or _decides(traces[0]))
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
-    fit, *discarded = _of_calls(run, inputs, inputs[:repeats])
+    repeats = 2 if long and is_one_shape and not _decides(traces[0]) else 0  # calls that speak for all: what is kept
+    fit, *discarded = _of_calls(run, inputs, inputs[:repeats])  # where nobody looks shows in the second
     inputs = inputs[: len(fit.results) or None]
     if not fit.error and fit.varying and not iterations:
         run = aside = functools.partial(run, varying=fit.varying)
@@ -113,13 +113,10 @@ def prove(
     runs = _batch_followed(traces[0])
     batch, two = ([np.repeat(each, k, axis=0) for each in brief[:calls]] for k in (runs, 2))
     is_used_again = in_other_calls and not iterations and not reuses and runs > 2
-    again_in_batch = batch[:is_used_again]
-    first = [*brief[:1], *again_in_batch] if repeats else []
-    unheard = _of_calls(run, [*brief[:calls], *again_in_batch], first, heard=False) if in_other_calls else []
-    if is_used_again:
-        several = _of_calls(run, [*batch, two[0]], [batch[0], two[0]] if repeats else [])
-    else:
-        several = [aside(two[: len(ways[0])])]
+    first = [] if is_used_again else brief[:repeats]
+    unheard_calls = [*brief[:calls], *batch[:is_used_again]]
+    unheard = _of_calls(run, unheard_calls, first, heard=False) if in_other_calls else []
+    several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(ways[0])])]
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
         several.append(aside([np.repeat(each, 2, axis=0) for each in full_calls]))
@@ -155,6 +152,9 @@ def prove(
 
     open_ = next(filter(None, reasons()), "")  # what comes after the first is not asked
     covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
+    covers += [OUTLIVING] * (
+        reuses and any(each != fit.kept[0] for each in fit.kept)
+    )  # also where draw_masks keeps them
     tried = _turns(fit, *others) if all_tried else {}
     untried = (turns for turns in _turns(*fits) if turns not in tried)
     names = dict.fromkeys(name for turns in untried for _, name in turns)

@@ -37,6 +37,7 @@ of a stream or a draw, which); of what is no seed: (WORD, number, byte, kind).""
 WORD = "word"
 """A number that was computed, as its bytes pass: they may be put together again, and nothing else is made of them."""
 _READ_AGAIN = frozenset("u1 u2 u4 u8 i1 i2 i4 i8 f8".split())  # noqa: SIM905
+OUTLIVING = "keys that an object keeps for its next fit (draw them in draw_masks, with reuses_masks = True)"
 _BY_ORDER = "struct.pack of secrets, or of the iteration, but by '<' or '>' and a letter for each"
 _COMPUTED = "the bytes of a secret that was computed or cut (make seeds of draws as they were drawn)"
 
@@ -488,20 +489,31 @@ def _added(key: tuple[Any, ...], bits: float, ends: Iterable[Iterable[Piece]] = 
     several = tuple(tuple(filter(is_secret_piece, end)) for end in ends) or (pieces,)
     stream = Stream(len(trace.streams), key, bits, here(), pieces, several)
     trace.streams.append(stream)
-    if any(piece[0] == "iteration" for piece in key[1:]) and all(map(_is_kept, stream.roots)):
-        trace.narrow("keys that an object keeps for its next fit (draw them in draw_masks, with reuses_masks = True)")
+    if any(piece[0] == "iteration" for piece in key[1:]) and _is_kept(stream):
+        trace.narrow(OUTLIVING)
     return stream
 
 
-def _is_kept(root: Any) -> bool:
-    """Say whether what a seed follows from is of an earlier call: the next fit of the object has it too.
+def _is_kept(stream: Stream) -> bool:
+    """Say whether too little of a seed is of this call: the next fit of the object has the rest of it, too.
 
     What `draw_masks` draws is handed to all calls of one fit, where masks are used again.
     """
     trace = now()
-    if isinstance(root, tuple):
-        return bool(trace.streams[root[1]].call < trace.call)
-    return bool(root < trace.begins and root not in trace.lasting)
+
+    @functools.cache  # of many bytes, which are of few draws and streams
+    def is_fresh(origin: Any) -> bool:
+        if isinstance(origin, tuple):
+            return bool(origin[1] >= trace.begins or origin[1] in trace.lasting)
+        return not is_kept(trace.streams[origin])
+
+    def is_kept(of: Stream) -> bool:
+        if not of.pieces:
+            return bool(of.call < trace.call)
+        fresh = [piece for piece in of.pieces if is_fresh(_origin(piece))]
+        return bits_of(fresh) < min(ENOUGH, of.bits) if len(fresh) < len(of.pieces) else False
+
+    return is_kept(stream)
 
 
 def bits_of(pieces: Iterable[Piece]) -> float:
