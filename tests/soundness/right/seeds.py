@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -90,14 +89,10 @@ class Keyed(Seeded):
         return np.random.Generator(np.random.Philox(key=seed)).integers(0, 2**64, size=m, dtype=np.uint64)
 
 
-@dataclass(frozen=True)
 class Renewed(Seeded):
-    """Seeds are agreed on once; every averaging has its number in the key."""
+    """Seeds are agreed on once a fit; every averaging has its number in the key."""
 
-    seeds: dict[Any, Any] = field(default_factory=dict)
-
-    def used(self, r: Array, s: Array) -> Array:
-        return self.seeds.setdefault(r.shape, r)
+    reuses_masks = True
 
     def expand(self, seed: Any, edge: Any, m: int, channel: Any) -> Any:
         return sha(seed.tobytes(), m, channel.iteration.to_bytes(8, "big"))
