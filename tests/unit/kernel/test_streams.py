@@ -346,14 +346,26 @@ class EnrolledBySystem(Enrolled):
 
 
 class EnrolledAndFresh(EnrolledBySystem):
-    """Adds what each call draws to the keys that it keeps."""
+    """Adds words that each call draws to the keys that it keeps."""
+
+    fresh = 2
+    expand = staticmethod(lambda seed, m, channel: _words(np.random.default_rng([*seed, channel.iteration]), m))
 
     def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
         kept, fresh = super().agree(masks, network, channel), Seeded.agree(self, masks, network, channel)
-        return np.concatenate([kept[..., :1], fresh[..., :1]], axis=-1)
+        return np.concatenate([kept[..., :2], fresh[..., : self.fresh]], axis=-1)
 
 
-@pytest.mark.parametrize(("kind", "outlives"), [(Enrolled, True), (EnrolledBySystem, True), (EnrolledAndFresh, False)])
+class EnrolledAndSomeFresh(EnrolledAndFresh):
+    """Adds too little: two fits may draw the same."""
+
+    fresh = 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "outlives"),
+    [(Enrolled, True), (EnrolledBySystem, True), (EnrolledAndFresh, False), (EnrolledAndSomeFresh, True)],
+)
 def test_keys_that_outlive_a_fit_narrow_the_claim(kind: type, outlives: bool) -> None:
     """Another fit of the same object counts its iterations from zero, and has the masks of the first."""
     proof = prove(kind(), NETWORK, INPUTS)
