@@ -80,7 +80,7 @@ def prove(
     """
     calls = len(iterations) or _CALLS
     is_one_shape = len({*map(np.shape, inputs)}) == 1  # as that of all iterations
-    if is_one_shape and not iterations:  # one call may speak for all: that of the largest numbers
+    if is_one_shape and not iterations:  # the first is followed in full: it is that of the largest numbers
         inputs = sorted(inputs, key=lambda each: float(np.abs(each).max(initial=0.0)), reverse=True)
     brief = [each[:, :, : None if in_full else _FEW] for each in inputs[: 2 * calls if iterations else calls]]
     again = functools.partial(prove, protocol, network, seed=seed, in_other_calls=in_other_calls, in_full=True)
@@ -100,8 +100,9 @@ def prove(
     traces.append(aside(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
-    repeats = 2 if long and is_one_shape and not _decides(traces[0]) else 0  # calls that speak for all: what is kept
-    fit, *discarded = _of_calls(run, inputs, inputs[:repeats])  # where nobody looks shows in the second
+    # What is kept where nobody looks shows in a second call: so two speak for all.
+    repeats = 2 if long and is_one_shape and not _decides(traces[0]) else 0
+    fit, *discarded = _of_calls(run, inputs, inputs[:repeats])
     inputs = inputs[: len(fit.results) or None]
     if not fit.error and fit.varying and not iterations:
         run = aside = functools.partial(run, varying=fit.varying)
@@ -152,9 +153,7 @@ def prove(
 
     open_ = next(filter(None, reasons()), "")  # what comes after the first is not asked
     covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
-    covers += [OUTLIVING] * (
-        reuses and any(each != fit.kept[0] for each in fit.kept)
-    )  # also where draw_masks keeps them
+    covers += [OUTLIVING] * (reuses and _leaves_something(fit))  # also where draw_masks keeps them
     tried = _turns(fit, *others) if all_tried else {}
     untried = (turns for turns in _turns(*fits) if turns not in tried)
     names = dict.fromkeys(name for turns in untried for _, name in turns)
@@ -181,8 +180,12 @@ def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -
     if not len(first):
         return [run(calls, **how)]
     fit = run(first, **how)
-    is_enough = fit.error or not (_decides(fit) or any(each != fit.kept[0] for each in fit.kept))
+    is_enough = fit.error or not (_decides(fit) or _leaves_something(fit))
     return [fit] if is_enough else [run(calls, **how), fit]
+
+
+def _leaves_something(fit: Fit) -> bool:
+    return any(each != fit.kept[0] for each in fit.kept)
 
 
 def _decides(fit: Fit) -> bool:

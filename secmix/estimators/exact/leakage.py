@@ -1,4 +1,4 @@
-"""What a linear view reveals: combinations of inputs whatever the data are, and information if these are Gaussian.
+"""Work out what a linear view reveals: combinations of inputs, and information where these are Gaussian.
 
 With masks of any size, the adversary can always form the combinations of what it holds in which every mask cancels.
 With N spanning the left null space of M, these are NᵀA s; the row space of NᵀA is the *leaked subspace* (Li 2022,

@@ -242,12 +242,11 @@ class _Channel(Channel):
         self._record(2**30, RESULT, "held", (nodes, nodes, nodes), ends.transpose(1, 0, 2).as_it_passes())
         return ends
 
-    @staticmethod
-    def _arriving(rows: Any, content: Any) -> Any:
+    def _arriving(self, rows: Any, content: Any) -> Any:
         arrived = rows.copy()
         if content is not None and rows.ndim == 3 and len(rows) > 1:
             is_sent = np.zeros(len(rows), dtype=bool)
-            is_sent[np.asarray(public(content, "content"), np.intp).ravel() % len(rows)] = True
+            is_sent[np.array(self.fit.messages[-1].content) % len(rows)] = True  # as it has just been noted
             if not is_sent.all():
                 arrived[np.flatnonzero(~is_sent)] = np.nan if rows.kind.kind == "f" else 0
         return arrived
@@ -305,13 +304,13 @@ def follow(
         look(frozenset())
         for trace.call, given in enumerate(inputs):
             try:
-                trace.begins = trace.ends[1] + 1
+                trace.begins = trace.next
                 private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
                 reuses = getattr(protocol, "reuses_masks", False)
                 if (masks_seed is not None or reuses) and not (reuses and masks is not None):
-                    draws, first = _draws(seed if masks_seed is None else masks_seed, trace.call, 9), trace.ends[1] + 1
+                    draws, first = _draws(seed if masks_seed is None else masks_seed, trace.call, 9), trace.next
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-                    trace.lasting = range(first, trace.ends[1] + 1) if reuses else trace.lasting
+                    trace.lasting = range(first, trace.next) if reuses else trace.lasting
                 any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
                 with drawing_apart(beside):

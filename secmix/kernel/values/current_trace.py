@@ -170,6 +170,11 @@ class Trace:
         return next(iter(self.variables), 0), next(reversed(self.variables), -1)
 
     @property
+    def next(self) -> int:
+        """The least number that the next variable may have."""
+        return self.ends[1] + 1
+
+    @property
     def is_under_way(self) -> bool:
         """Say whether it is the trace that is under way."""
         return any(each is self for each in _NOW[-1:])

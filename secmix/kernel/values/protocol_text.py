@@ -1,4 +1,4 @@
-"""What the text of a protocol says: where it branches, catches, logs and imports, and what it compares by identity.
+"""Read the text of a protocol: where it branches, catches, logs and imports, and what it compares by identity.
 
 Of a line that runs, the text around it says whether an error may be caught there, and whether a branch is a *guard*, an
 ``if`` with nothing but ``raise``.

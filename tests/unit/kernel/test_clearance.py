@@ -586,7 +586,7 @@ class Weighted(examples.RingSum):
 
 
 def test_a_divisor_that_masks_leave_is_public_where_it_is_whole() -> None:
-    """What is left of masks is rounding: otherwise it is another in each trace."""
+    """Masks leave rounding: otherwise it is another in each trace."""
     assert "made otherwise for other inputs" in prove(Weighted(rounded=False), NETWORK, inputs()).open
     assert not prove(Weighted(rounded=True), NETWORK, inputs()).open
 

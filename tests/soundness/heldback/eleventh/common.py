@@ -1,4 +1,4 @@
-"""What all of this author's protocols share: the last message (the mean goes to all), and fixed point."""
+"""Share what all of this author's protocols do: the last message (the mean goes to all), and fixed point."""
 
 import numpy as np
 

@@ -65,7 +65,7 @@ class R37_ObjectArrays(Seeds):
 
 
 class R38_ErrorFeedback(Seeds):
-    """What quantising cut off is kept at the node, and added in the next iteration; a new fit begins with nothing kept."""
+    """Keep what quantising cut off at the node, and add it in the next iteration; a new fit begins with nothing kept."""
 
     audited = {"a": "server"}
     step = 2.0**-6

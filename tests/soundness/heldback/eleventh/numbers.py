@@ -1,4 +1,4 @@
-"""What is summed (counts, rotations, levels, shares), and who is there."""
+"""Sum counts and their kin (counts, rotations, levels, shares), and who is there."""
 
 import numpy as np
 import scipy.linalg
@@ -24,7 +24,7 @@ def deal(channel, network, masks):
 
 # ---- R26: missing values --------------------------------------------------------------------------------------------------
 class R26_MissingAndCounts:
-    """What is no number counts as zero; how many are there is summed as more entries, under masks as well."""
+    """Count what is no number as zero; how many are there is summed as more entries, under masks as well."""
 
     audited = {"a": "server"}
 

@@ -35,10 +35,10 @@ class OneNormal(Pairwise):
 class FirstSeeds(Seeded):
     """Agrees on seeds in the first round, and goes on with them."""
 
-    kept: dict[Any, Array] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict)
 
     def used(self, r: Array, s: Array) -> Array:
-        return self.kept.setdefault(r.shape, r)
+        return np.asarray(self.kept.setdefault(r.shape, r))
 
 
 @dataclass(frozen=True)

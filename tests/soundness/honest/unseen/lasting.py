@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,13 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper
 
 from ...case import Case, input_of
-from ..seeds.attacks import Seeded, signed
+from ..seeds.attacks import signed
+from ..seeds.reused import FirstSeeds
 
 
 @dataclass(frozen=True)
-class FirstSeedsByIteration(Seeded):
+class FirstSeedsByIteration(FirstSeeds):
     """Enrols once: the seeds of the first call are the keys of all others, and the iteration is their label."""
-
-    kept: dict[Any, Any] = field(default_factory=dict)
-
-    def used(self, r: Array, s: Array) -> Array:
-        return np.asarray(self.kept.setdefault(r.shape, r))
 
     def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
         key = hmac.new(seed.tobytes(), channel.iteration.to_bytes(8, "big"), hashlib.sha256).digest()
