@@ -133,6 +133,15 @@ class Use:
 
 
 @dataclass(frozen=True)
+class Call:
+    """How an averaging is called: of so many runs, with a channel and masks that are handed over, or without."""
+
+    runs: int = 1
+    has_channel: bool = True
+    has_masks: bool = False
+
+
+@dataclass(frozen=True)
 class Case:
     """A protocol before an adversary.
 
@@ -159,6 +168,8 @@ class Case:
         Least share of the calls in which the attack must claim anything.
     calls, batch : int
         How many calls the attack hears, of how many runs each: 1 where a protocol is used, many in a simulation.
+    in_turn : sequence of Call
+        How each of these calls is made, where they differ.
     first : int
         Number of the first of these calls: a window in which something rare happens.
     settings : dict
@@ -199,6 +210,7 @@ class Case:
     claims: float = 1.0
     calls: int = 12
     batch: int = 1
+    in_turn: Sequence[Call] = ()
     first: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
     deployed: dict[str, Any] = field(default_factory=dict)
@@ -233,4 +245,4 @@ COLLABORATION: dict[str, Any] = {
     "measure": {"evidence": ["decoders"]},
 }
 
-__all__ = ["NETWORK", "SERVER", "Attack", "Case", "Deployed", "Heard", "Message", "N", "each"]
+__all__ = ["NETWORK", "SERVER", "Attack", "Call", "Case", "Deployed", "Heard", "Message", "N", "each"]

@@ -23,7 +23,7 @@ from secmix.protocols import Plain
 from secmix.scenario import Scenario, from_dict
 from secmix.transcript import SEALED, SERVER, Channel, Sealed, passed_on
 
-from .case import Case, Deployed, Heard, Message
+from .case import Call, Case, Deployed, Heard, Message
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,14 @@ def deploy(
     calls, batch = case.calls if calls is None else calls, case.batch if batch is None else batch
     content, protocols, _ = case.build()
     wanted = {key: value for key, value in {**content, **case.deployed}.items() if key not in ("measure", "policy")}
-    network, rows, averagings = _workload(json.dumps(wanted, sort_keys=True), calls * batch)
+    how = case.in_turn or [Call(batch, case.given)] * calls
+    ends = np.cumsum([each.runs for each in how])
+    network, rows, averagings = _workload(json.dumps(wanted, sort_keys=True), int(ends[-1]))
     protocol, adversary = protocols[case.name], case.ears or case.adversary
     corrupt = adversary.corrupt_nodes(network)
     one_for_all = np.random.default_rng([7, case.first])
-    for call in range(calls):
-        runs = slice(call * batch, (call + 1) * batch)
+    for call, called in enumerate(how):
+        runs = slice(ends[call] - called.runs, ends[call])
         mine = tuple(part[runs] for part in rows)
         draws = case.first + (0 if same_draws else call)
         channel, ended, inputs = Channel(), [], []
@@ -76,9 +78,9 @@ def deploy(
                     channel.iteration = iteration
                     inputs.append(vectors[runs].copy())
                     rng = chain if case.chained else np.random.default_rng([7, draws, place])
-                    given = channel if case.given else None
+                    given = channel if called.has_channel else None
                     handed = vectors[runs].copy()
-                    if getattr(protocol, "reuses_masks", False) and lasting is None:
+                    if (getattr(protocol, "reuses_masks", False) and lasting is None) or called.has_masks:
                         lasting = protocol.draw_masks(len(handed), handed.shape[2], network, rng)
                     try:
                         averages, _ = protocol.average(handed, network, rng, masks=lasting, channel=given)
