@@ -21,6 +21,7 @@ from secmix.kernel.tracing.trace import (
     ROUNDING,
     Fit,
     Message,
+    Way,
     copied,
     follow,
     have_draws_in_common,
@@ -97,7 +98,7 @@ def prove(
     if terms > MOST_TERMS:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((traces[0],), (), reason, (), ())
-    traces.append(aside(ways[1], masks_seed=1))
+    traces.append(run(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
     # What is kept where nobody looks shows in a second call: so two speak for all.
@@ -127,6 +128,11 @@ def prove(
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return again(given)
     fits = [*alone, *others, *unheard]
+    is_mixed = in_other_calls and not (iterations or reuses) and any(map(_leaves_something, fits))
+    mixed = [_mixed(run, brief[0], {1, 2, runs})] if is_mixed else []
+    looks = [(each.kept[2], each.kept[3]) for each in fits if len(each.kept) > _CALLS]
+    looks += [(each.kept[0], last) for each in mixed for last in each.kept[1:]]
+    fits += mixed
     texts: list[Place] = []
     guards = {guard: each.trace.script for each in (*reversed(others), *discarded, fit) for guard in _guards(each)}
     in_call = {  # how often each is met in a call
@@ -145,6 +151,7 @@ def prove(
             for time in sorted({1, in_call[guard]})  # what is left behind may hang on how far a loop has come
         )
         yield from (f"{each.error}, where no channel is given" for each in unheard if each.error)
+        yield from (f"{each.error}, where calls of other kinds come before" for each in mixed if each.error)
         met = (guard for each in (*several, *unheard) for guard in _guards(each) if guard not in guards)
         yield from (f"a guard that calls of one run on a channel do not meet: {place}" for place, _ in met)
         yield from (shared_coins(each) or not_explained(each) for each in fits)
@@ -160,8 +167,6 @@ def prove(
     covers += [f"{name}, on which more hangs than was tried" for name in names]
     if iterations:  # what a call leaves is followed, where all traces begin alike but the first: that may fill a cache
         looks = [(fit.kept[0], each.kept[0]) for each in fits[2:]]
-    else:
-        looks = [(each.kept[2], each.kept[3]) for each in fits if len(each.kept) > _CALLS]
     covers += [f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1]][:1]
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept, each.counts = [], []
@@ -182,6 +187,21 @@ def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -
     fit = run(first, **how)
     is_enough = fit.error or not (_decides(fit) or _leaves_something(fit))
     return [fit] if is_enough else [run(calls, **how), fit]
+
+
+_WAYS = (Way(), Way(is_heard=False), Way(has_masks=True))
+
+
+def _mixed(run: Callable[..., Fit], inputs: Any, sizes: Iterable[int]) -> Fit:
+    """Trace calls of one object that are single runs and batches, on a channel or not, with masks or without.
+
+    Once all kinds have come each is to leave what it finds, whichever came before: they come again, backwards first.
+    """
+    kinds = [(np.repeat(inputs, size, axis=0), way) for size in sorted(sizes) for way in _WAYS]
+    several = [*kinds, *kinds[::-1], *kinds]
+    fit = run([each for each, _ in several], ways=[way for _, way in several])
+    fit.kept = fit.kept[len(kinds) :]
+    return fit
 
 
 def _leaves_something(fit: Fit) -> bool:

@@ -69,8 +69,14 @@ def _notify_writers(where: str, what: list[Any], leaves: bool) -> list[Any]:
 class _File:
     """A file, or an output stream, that calls the writers for what is written to it."""
 
+    __slots__ = ("_file", "_where")
+
     def __init__(self, file: Any, where: str) -> None:
-        self._file, self._where = file, where
+        object.__setattr__(self, "_file", file)
+        object.__setattr__(self, "_where", where)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._file, name, value)
 
     def write(self, data: Any) -> Any:
         return self._file.write(*_notify_writers(self._where, [data], True))

@@ -43,18 +43,23 @@ from secmix.transcript import Channel, Transcript
 KEPT = "what the protocol keeps from call to call"
 _VALUES = frozenset({bool, int, float, complex, str, bytes, range, slice, *map(type, (None, Ellipsis, NotImplemented))})
 _CONTAINERS = (dict, list, tuple, set, frozenset)  # which carry nothing beside what they contain
-_COUNTING = (int, float, dict, list, tuple, set, deque)  # what may count
+_COUNTING = (int, float, dict, list, tuple, set, deque, np.ndarray)  # what may count
 _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.")
 _NO_DATA += ("ipykernel.", "_pytest.", "builtins.PyCapsule", "concurrent.futures.thread.", "functools._lru_list_elem")
 """Names of classes whose objects carry no data of their own from call to call: locks, loggers, code, shells, tests."""
 _PLUMBING = ("manager", "parent", "stream", "_cache", "lock")  # of loggers: what others have beside them
-_AT_FIRST = {name: frozenset(vars(sys.modules[name])) for name in sys.stdlib_module_names & sys.modules.keys()}
-"""The names of Python's modules before any protocol is followed."""
+_AS_IT_IS = sys.stdlib_module_names | {"numpy", "scipy", "networkx"}  # all that is loaded whole by now
+_MODULES = [x for name, x in [*sys.modules.items()] if name.partition(".")[0] in _AS_IT_IS - {"__main__"}]
+_CLASSES = {id(each): each for of in _MODULES for each in list(vars(of).values()) if isinstance(each, type)}
+AT_FIRST: list[tuple[Mapping[str, Any], int]] = [(x, len(x)) for x in map(vars, (*_MODULES, *_CLASSES.values()))]
+"""What modules and classes name, and how much that was before any protocol is followed: what is added comes last."""
 _OF_LOGGERS = frozenset(vars(logging.Logger("one")))  # what each has
 _OF_THREADS = frozenset(vars(threading.Thread()))
-_RECORD = ("blocks", "_written")  # of a transcript
+_OF_STREAMS = frozenset({"mode"})  # as a file of text has it
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+_RECORD = frozenset({"blocks", "_written"})  # of a transcript
 _OF_WARNINGS = ("_filters_version",)  # which counts how often these were changed
 _PYTHONS = frozenset({*dir(types.ModuleType), *dir(type), *dir(object)})
 _PYTHONS |= {
@@ -86,7 +91,7 @@ def kept(
     walk = _Walk(varying, foreign)
     try:
         roots = {"": protocol, "network": vars(network), "channel": own, "environment": dict(os.environ)}
-        roots["at hand"] = _at_hand(channel.get("transcript"))
+        roots["at hand"] = walk.at_hand(channel.get("transcript"))
         found = [(path, walk.digest(each, path)) for path, each in roots.items()]
         digest: Any = (*found, *((path, walk.namespace(each, path, each.__setitem__)) for path, each in spaces.items()))
     except Exception:  # too deep, or an object of a library refuses to say what it holds
@@ -104,20 +109,6 @@ def first_change(before: Any, after: Any) -> str:
             name = before[0][0] if is_member else before[0]
             path += [name] * bool((is_member or not path) and name and isinstance(name, str))
     return " of ".join(path[1::-1])
-
-
-def _at_hand(transcript: Any) -> list[Mapping[str, Any]]:
-    """Return what may have been added to what all code has at hand: loggers, the thread, classes of this package.
-
-    Its numbers are compared as they are, and none is let be any.
-    """
-    loggers = {name: x for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
-    of_thread = {name: x for name, x in vars(threading.current_thread()).items() if name not in _OF_THREADS}
-    spaces = [of_thread, *(vars(each) for each in (Channel, Transcript, Network))]
-    spaces.append({name: each for name, each in vars(logging.root).items() if name not in _OF_LOGGERS})
-    spaces.append({name: each for name, each in getattr(transcript, "__dict__", {}).items() if name not in _RECORD})
-    added = [{n: x for n, x in each.items() if isinstance(x, _COUNTING) and n[:2] != "__"} for each in spaces]
-    return [loggers, *map(types.MappingProxyType, added)]
 
 
 @dataclass
@@ -145,7 +136,34 @@ class _Walk:
         if len(self.seen) > _MOST:
             return object()
         self.seen[id(value)] = len(self.seen), value
-        return _name(kind), self._parts(value, path)
+        parts = self._parts(value, path)
+        return _name(kind), (parts, self.digest(kind, path)) if kind.__module__ in self.foreign else parts
+
+    def at_hand(self, transcript: Any) -> list[Any]:
+        """Return what may have been added to what all code has at hand: modules, classes, loggers, threads, streams.
+
+        Its numbers are compared as they are, and none is let be any, but for those of objects.
+        """
+        loggers = {name: x for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
+        usual: list[tuple[Any, frozenset[str]]] = [(logging.root, _OF_LOGGERS), (transcript, _RECORD)]
+        usual += [(x, _OF_THREADS) for x in {threading.current_thread(), threading.main_thread()}]
+        usual += [(x, _OF_STREAMS) for x in (sys.__stdin__, sys.__stdout__, sys.__stderr__)]
+        own = [[(n, x) for n, x in getattr(each, "__dict__", {}).items() if n not in names] for each, names in usual]
+        own += [[(name, x) for name, x in sys.modules.items() if not isinstance(x, types.ModuleType)]]
+        spaces = [("", each) for each in (*own, [(str(k), x) for k, x in enumerate(logging.root.handlers)])]
+        spaces += [("secmix", list(vars(x).items())) for x in (sys.modules["secmix"], Channel, Transcript, Network)]
+        spaces += [(_package(names), list(names.items())[count:]) for names, count in AT_FIRST if len(names) != count]
+        members = ({n: x for n, x in several if self._may_count(n, x, package)} for package, several in spaces)
+        return [loggers, *map(types.MappingProxyType, filter(None, members))]
+
+    def _may_count(self, name: str, value: Any, package: str) -> bool:
+        """Say whether a member that not all such objects have is data of the protocol's, and none of a library's."""
+        kind: Any = type(value)
+        if isinstance(value, types.FunctionType):
+            return is_protocol(value.__code__.co_filename)
+        if kind.__module__ in self.foreign or (isinstance(value, _COUNTING) and name[:2] != "__"):
+            return True
+        return kind.__module__.partition(".")[0] in _AS_IT_IS - {"builtins", package}
 
     def _parts(self, value: Any, path: str) -> Any:
         if isinstance(value, types.FunctionType):
@@ -153,6 +171,8 @@ class _Walk:
         if isinstance(value, type):
             return self._class(value, path)
         kind: Any = type(value)
+        if kind in _LOCKS:
+            return repr(value).partition(" at ")[0]  # whether it is locked, and how often
         if kind in (ThreadPoolExecutor, threading.local):
             self.kinds.add(kind)
             if len(self.kinds) > 1:  # what the threads of a pool keep of their own is not seen
@@ -171,7 +191,8 @@ class _Walk:
         if isinstance(value, (np.ufunc, type(np.sum))):  # one of Python's function does not say what that keeps
             return object() if is_of_python(value) else value.__name__
         if isinstance(value, (weakref.ref, ContextVar)):
-            return self.digest(value() if isinstance(value, weakref.ref) else value.get(None), path)
+            inside = value() if isinstance(value, weakref.ref) else value.get(None)
+            return self.digest(inside, path), self.digest(getattr(value, "__dict__", None), path)
         if isinstance(value, type(_name)):
             info = value.cache_info()
             asked = info.hits if tracing() and "asked" in now().hears else 0
@@ -196,14 +217,17 @@ class _Walk:
         if type(value) is dict and _joins(value):
             return tuple(value), [self.edges.setdefault(id(each), len(self.edges)) for each in value.values()]
         if isinstance(value, (dict, types.MappingProxyType)):
-            return self._each(value, path, _setter(value))
-        if isinstance(value, (list, deque)) and len(value) > _LONG and all(type(each) in _VALUES for each in value):
-            return len(value), sha256(repr(value).encode()).digest()
-        if isinstance(value, (list, deque)):
-            return self._each(dict(enumerate(value)), path, _setter(value))
-        if isinstance(value, (tuple, set, frozenset)):
-            several = sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
-            return [self.digest(each, path) for each in several]
+            members = dict.copy(value) if isinstance(value, dict) else value  # whatever a kind of dict lists
+            beside = self.digest(getattr(value, "default_factory", None), path)
+            return beside, self._each(members, path, _setter(value))
+        if isinstance(value, (list, deque, tuple, set, frozenset)):
+            base: Any = next(kind for kind in (list, deque, tuple, set, frozenset) if isinstance(value, kind))
+            entries = list(base.__iter__(value))
+            if base in (list, deque) and len(entries) > _LONG and all(type(each) in _VALUES for each in entries):
+                return len(entries), sha256(repr(entries).encode()).digest()
+            if base in (list, deque):
+                return self._each(dict(enumerate(entries)), path, _setter(value))
+            return [self.digest(each, path) for each in (entries if base is tuple else sorted(entries, key=repr))]
         if type(value) is random.SystemRandom:
             return None  # it asks the system each time, and refuses to be copied
         wrapped = ("__func__", "__self__", "fget", "fset", "fdel")
@@ -231,10 +255,9 @@ class _Walk:
     def _array(self, value: Any, path: str) -> Any:
         if isinstance(value, Followed) and is_secret(value):
             return [id(each) for each in value.objects.ravel().tolist()]
-        if isinstance(value, Followed):
-            value = np.asarray(concrete(value))
-        if value.dtype == object:
-            return [self.digest(each, path) for each in value.ravel().tolist()]
+        value = np.asarray(concrete(value) if isinstance(value, Followed) else value)  # also what is masked out
+        if value.dtype.hasobject:
+            return value.shape, value.dtype.str, [self.digest(each, path) for each in value.ravel().tolist()]
         return value.shape, value.dtype.str, sha256(value.tobytes()).digest()
 
     def _function(self, value: types.FunctionType, path: str) -> Any:
@@ -260,9 +283,9 @@ class _Walk:
         return self.namespace(vars(value), f"{path}/{value.__qualname__}", put)
 
     def namespace(self, members: Mapping[str, Any], path: str, put: Callable[[Any, Any], Any] | None) -> Any:
-        """Digest what a module or a class names, but for what Python itself keeps there: of such names functions."""
-        functions = {name for name, each in members.items() if isinstance(each, types.FunctionType)}
-        own = {name: each for name, each in members.items() if name not in _PYTHONS or name in functions}
+        """Digest what a module or a class names: of what Python keeps there functions and numbers alone."""
+        taken = (types.FunctionType, int, float)
+        own = {name: each for name, each in members.items() if name not in _PYTHONS or isinstance(each, taken)}
         return self._each(own, path, put)
 
     def _each(self, members: Mapping[Any, Any], path: str, put: Callable[[Any, Any], Any] | None = None) -> Any:
@@ -310,19 +333,24 @@ def _added_to(value: Any) -> dict[str, Any]:
     if isinstance(value, Draws) and value.secret is False:
         return {"drawn": str(value.drawn_before)}
     kind: Any = type(value)
-    if isinstance(value, types.ModuleType):  # of another's module what may count, or was added to it
-        value = vars(value).get("__wrapped__", value)
-        before = _AT_FIRST.get(value.__name__, vars(value).keys())
-        return {
-            name: member
-            for name, member in vars(value).items()
-            if (type(member) in (int, float) and name not in _OF_WARNINGS)
-            or (name not in before and isinstance(member, _COUNTING))
-        }
+    if isinstance(value, types.ModuleType):  # of another's module what may count; what is added to any is at hand
+        names = vars(vars(value).get("__wrapped__", value))
+        return {name: x for name, x in names.items() if type(x) in (int, float) and name not in _OF_WARNINGS}
     is_plumbing = isinstance(value, logging.Logger) or _name(kind).startswith(("logging.", "concurrent."))
     own = getattr(value, "__dict__", {}) if is_plumbing else {}
     written = {name: each.getvalue() for name, each in own.items() if isinstance(each, (io.StringIO, io.BytesIO))}
-    return written | {name: each for name, each in own.items() if name not in _PLUMBING}
+    return written | {n: x for n, x in own.items() if n not in _PLUMBING or is_protocol(_file_of_class(x))}
+
+
+def _package(names: Mapping[str, Any]) -> str:
+    """Return the package of a module, or of the module that has a class, by what it names."""
+    name = names.get("__name__") or names.get("__module__")
+    return name.partition(".")[0] if isinstance(name, str) else ""
+
+
+def _file_of_class(value: Any) -> str:
+    """Return the file that has the class of an object; where none has it, as none of Python's own."""
+    return getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<frozen >"
 
 
 def is_filled(cell: Any) -> bool:

@@ -160,11 +160,33 @@ class Fit:
         )
 
 
+@dataclass(frozen=True)
+class Way:
+    """How a protocol is called: on a channel that is handed over or on its own, with or without masks."""
+
+    is_heard: bool = True
+    has_masks: bool = False
+
+
+class _Unread(Sequence[Block]):
+    """Blocks of a record that are read where they lie, past its attribute."""
+
+    def __init__(self, record: Transcript) -> None:
+        self._record = record
+
+    def __len__(self) -> int:
+        return len(self._record.blocks)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._record.blocks[place]
+
+
 class _Record(Transcript):
     """A transcript that notes when it is read: how much it holds differs from call to call."""
 
     def __init__(self) -> None:
         self._written: list[Block] = []
+        self.__dict__["blocks"] = _Unread(self)  # where a transcript has them
 
     @property
     def blocks(self) -> list[Block]:  # type: ignore[override]
@@ -265,13 +287,15 @@ def follow(
     varying: frozenset[str] = frozenset(),
     looks: bool = True,
     heard: bool = True,
+    ways: Sequence[Way] = (),
 ) -> Fit:
     """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel; unless ``heard``, on its own.
 
-    With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``iterations``
-    says which the calls are; where it is empty each may be any. ``flip`` is a guard to be taken the other way, from
-    some call on, ``script`` says how the first turns of public numbers come out, and ``varying`` which numbers that are
-    kept from call to call may be any. Unless it ``looks``, a fit does not say what is kept, which takes long.
+    With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``ways`` says
+    so of each call, where they differ. ``iterations`` says which the calls are; where it is empty each may be any.
+    ``flip`` is a guard to be taken the other way, from some call on, ``script`` says how the first turns of public
+    numbers come out, and ``varying`` which numbers that are kept from call to call may be any. Unless it ``looks``, a
+    fit does not say what is kept, which takes long.
     """
     # What other traces add up is foreseen from one with masks that are handed over.
     most = INF if masks_seed is None else MOST_TERMS * len(inputs)
@@ -290,13 +314,12 @@ def follow(
             fit.counts.append(numbers)
 
     own = own_of(protocol, modules)
+    made = functools.partialmethod(_made, channel)
     with ExitStack() as end, replaced(modules, own), following(trace), guarded(protocol), listening(_other_channel):
         end.enter_context(uncollected())
         end.enter_context(with_method(ThreadPoolExecutor, "submit", _submit_in_turn))
         end.enter_context(with_method(threading.Thread, "start", _start))
         end.enter_context(limits_noted())
-        if not heard:
-            end.enter_context(with_method(Channel, "__init__", functools.partialmethod(_made, channel)))
         end.enter_context(_questions_noted(modules, own))
         trace.hears = frozenset().union(*(hearing_in(file_of(name)) for name in modules))
         trace.outlets = outlets_of_now()  # as they are while what is written is watched
@@ -306,15 +329,17 @@ def follow(
             try:
                 trace.begins = trace.next
                 private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
+                way = ways[trace.call] if ways else Way(heard, masks_seed is not None)
                 reuses = getattr(protocol, "reuses_masks", False)
-                if (masks_seed is not None or reuses) and not (reuses and masks is not None):
+                masks = masks if reuses else None
+                if (way.has_masks or reuses) and masks is None:
                     draws, first = _draws(seed if masks_seed is None else masks_seed, trace.call, 9), trace.next
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
                     trace.lasting = range(first, trace.next) if reuses else trace.lasting
                 any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
-                with drawing_apart(beside):
-                    _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel, heard)
+                with drawing_apart(beside), nullcontext() if way.is_heard else with_method(Channel, "__init__", made):
+                    _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel, way.is_heard)
                 look(varying)
             except (LeftTrace, Exception) as error:
                 if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):

@@ -70,7 +70,7 @@ from secmix.kernel.randomness.streams import (
     system_number,
     words_of,
 )
-from secmix.kernel.tracing.kept import is_filled
+from secmix.kernel.tracing.kept import AT_FIRST, is_filled
 from secmix.kernel.tracing.python_library import by_machine, files_noted, instead_of
 from secmix.kernel.values.arrays import (
     Followed,
@@ -271,6 +271,7 @@ def replacements() -> dict[int, Any]:
     def replace(original: types.ModuleType, members: dict[str, Any]) -> types.ModuleType:
         stands_for.update({id(getattr(original, name)): each for name, each in members.items()})
         stands_for[id(original)] = made = _module(original, members)
+        AT_FIRST.append((vars(made), len(vars(made))))
         return made
 
     generators = {"default_rng": generator, "Generator": Draws, "SeedSequence": _seed_sequence}

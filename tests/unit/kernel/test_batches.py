@@ -104,3 +104,66 @@ def test_draws_that_are_not_followed_are_not_compared() -> None:
             return rng.normal(size=(runs, network.n, m), scale=1.0).tobytes()
 
     assert not have_draws_in_common(Unknown(), NETWORK, 3, 2, 0)
+
+
+class LeavesMasks(RingSum):
+    """Leaves masks of some calls to the first of others."""
+
+    def __init__(self, leaves: Callable[[int, bool, bool], bool]) -> None:
+        self.leaves, self.left = leaves, dict[str, Any]()
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        runs, _, m = np.shape(inputs)
+        used = self.draw_masks(runs, m, network, rng) if masks is None else masks
+        if self.leaves(runs, channel is not None, masks is not None):
+            self.left["masks"] = used[:1]
+        elif masks is None and "masks" in self.left:
+            used = np.concatenate([self.left.pop("masks"), used[1:]])
+        return super().average(inputs, network, rng, masks=used, channel=channel)
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        lambda runs, is_heard, has_masks: runs > 2,
+        lambda runs, is_heard, has_masks: runs == 2,
+        lambda runs, is_heard, has_masks: runs == 1,
+        lambda runs, is_heard, has_masks: not is_heard,
+        lambda runs, is_heard, has_masks: is_heard,
+        lambda runs, is_heard, has_masks: has_masks,
+    ],
+    ids=["batches", "two", "single runs", "unheard", "heard", "with masks"],
+)
+def test_masks_that_one_kind_of_call_leaves_to_another_are_not_covered(leaves: Any) -> None:
+    found = prove(LeavesMasks(leaves), NETWORK, np.random.default_rng(1).normal(size=(3, 1, 3, 2)))
+    assert found.open or any("keeps from call to call" in each for each in found.covers)
+
+
+class Prepared(RingSum):
+    """Keeps a table of each size, which is the same in all calls."""
+
+    def __init__(self) -> None:
+        self.tables = dict[int, Any]()
+
+    def encode(self, row: Any) -> Any:
+        return row * self.tables.setdefault(len(row), np.ones(row.shape[-1]))
+
+
+def test_what_is_prepared_for_each_size_covers_all_calls() -> None:
+    found = prove(Prepared(), NETWORK, np.random.default_rng(1).normal(size=(3, 1, 3, 2)))
+    assert not found.open
+    assert not found.covers
+
+
+class ReadsWhereItLies(RingSum):
+    """Looks how much a transcript has, past its attribute."""
+
+    def beside(self, channel: Any, rows: Any, masks: Any, rng: Any) -> None:
+        blocks = vars(channel.transcript)["blocks"]
+        if len(blocks) > 10**6 or blocks[-1].round > 10**6:
+            bare(channel, rows[:, 0])
+
+
+def test_blocks_that_are_read_where_they_lie_are_noted() -> None:
+    found = prove(ReadsWhereItLies(), NETWORK, np.random.default_rng(1).normal(size=(3, 1, 3, 2)))
+    assert any("what the channel has carried" in each for each in found.covers)

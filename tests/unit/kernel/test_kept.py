@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import copyreg
 import datetime
@@ -20,18 +21,19 @@ import time
 import types
 import weakref
 from array import array
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import networkx as nx
 import numpy as np
 import pytest
 from unit.kernel import examples
 
+import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer
 from secmix.kernel import Open, clear, prove
@@ -41,6 +43,7 @@ from secmix.kernel.tracing.trace import follow
 from secmix.kernel.values.arrays import followed
 from secmix.kernel.values.current_trace import INF, Trace, following
 from secmix.kernel.values.numbers import Number
+from secmix.transcript import Channel
 
 NETWORK = Network.complete(3)
 CALLS = 0
@@ -144,6 +147,43 @@ class TypedList:
 
 
 TypedList.__module__ = "numba.typed.typedlist"
+
+
+class Watched(weakref.ref):  # type: ignore[type-arg]
+    """A weak reference that says how often it was asked."""
+
+    asked = 0
+
+
+class Unlisted(dict):  # type: ignore[type-arg]
+    """A dict that lists nothing."""
+
+    def items(self) -> Any:
+        return ()
+
+
+class Unread(list):  # type: ignore[type-arg]
+    """A list that shows nothing."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+
+def named_tuple() -> Any:
+    class Settings(NamedTuple):
+        rounds: int = 1
+
+    return Settings()
+
+
+def masked_out() -> Any:
+    return np.ma.MaskedArray([1.0, 2.0], mask=[True, False])
+
+
+def table_of_objects() -> Any:
+    table = np.zeros(1, [("figures", object)])
+    table["figures"][0] = [0]
+    return table
 
 
 def digest(holder: Any) -> Any:
@@ -256,6 +296,15 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     "an edge": (lambda: nx.cycle_graph(5), lambda v: v.add_edge(0, 2)),
     "an edge's attribute": (lambda: nx.complete_graph(5), lambda v: v[0][1].__setitem__("seen", 1)),
     "an edge of its own": (lambda: nx.path_graph(2), lambda v: v.adj[0]._atlas.__setitem__(1, {})),
+    "an attribute of a weak reference": (lambda: Watched(ELSEWHERE.key), lambda v: setattr(v, "asked", 1)),
+    "a number that is masked out": (masked_out, lambda v: v.data.__setitem__(0, 5.0)),
+    "an object in a table": (table_of_objects, lambda v: v["figures"][0].append(1)),
+    "what makes defaults": (lambda: defaultdict(Counter()), lambda v: v.default_factory()),
+    "what a dict does not list": (lambda: Unlisted(a="1"), lambda v: v.update(a="2")),
+    "what a list does not show": (lambda: Unread(["1"]), lambda v: v.append("2")),
+    "the class of a named tuple": (named_tuple, lambda v: setattr(type(v), "uploads", 1)),
+    "a lock": (threading.Lock, lambda v: v.acquire()),
+    "a lock that counts": (threading.RLock, lambda v: v.acquire()),
     "an attribute of an array": (lambda: np.zeros(3).view(Named), lambda v: setattr(v, "name", "second")),
 }
 
@@ -281,6 +330,75 @@ def test_what_changes_is_seen(name: str) -> None:
     assert digest(holder) != before
     named = first_change(before, digest(holder))
     assert named in ("", "network") or named.endswith(f"{Holder.__module__}.Holder") or name in NOT_COMPARED
+
+
+class Lines(io.StringIO):
+    """A stream that counts."""
+
+    uploads = 0
+
+
+def added_function() -> Any:
+    def figures(uploads: list[int] = []) -> None:  # noqa: B006
+        uploads.append(1)
+
+    return figures
+
+
+AT_HAND: dict[str, Callable[[], Any]] = {  # by what returns them: this module is among what is digested
+    "the root logger": lambda: logging.root,
+    "loggers": lambda: logging.Logger,
+    "channels": lambda: Channel,
+    "networks": lambda: Network,
+    "pools": lambda: ThreadPoolExecutor,
+    "this package": lambda: secmix,
+    "builtins": lambda: builtins,
+    "NumPy": lambda: np,
+    "the main thread": lambda: threading.main_thread(),
+    "the output": lambda: sys.__stdout__,
+}
+
+
+@pytest.mark.parametrize("place", AT_HAND)
+@pytest.mark.parametrize(
+    ("make", "count"),
+    [
+        (lambda: types.SimpleNamespace(uploads=0), lambda figures: setattr(figures, "uploads", 1)),
+        (lambda: np.zeros(1), lambda figures: figures.__setitem__(0, 1.0)),
+        (added_function, lambda figures: figures()),
+        (Holder, lambda figures: setattr(figures, "count", 1)),
+    ],
+    ids=["a namespace", "an array", "a function", "an object"],
+)
+def test_figures_on_what_all_code_has_at_hand_are_seen(
+    place: str, make: Any, count: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = make()
+    monkeypatch.setattr(AT_HAND[place](), "figures", figures, raising=False)
+    before = digest(Holder())
+    assert digest(Holder()) == before
+    count(figures)
+    assert digest(Holder()) != before
+
+
+def test_figures_among_modules_and_on_streams_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "figures", cast(Any, types.SimpleNamespace(uploads=0)))
+    stream, before = Lines(), digest(Holder())
+    sys.modules["figures"].uploads = 1  # type: ignore[attr-defined]
+    counted = digest(Holder())
+    assert counted != before
+    monkeypatch.setattr(logging.getLogger("kept"), "handlers", [logging.StreamHandler(stream)])
+    listening = digest(Holder())
+    stream.uploads = 1
+    assert digest(Holder()) != listening
+
+
+def test_what_a_library_adds_to_itself_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest(Holder())
+    monkeypatch.setattr(nx.utils, "added", nx.Graph(), raising=False)
+    monkeypatch.setattr(statistics, "added", statistics.mean, raising=False)
+    monkeypatch.setattr(statistics, "text", "a", raising=False)
+    assert digest(Holder()) == before
 
 
 def test_what_changes_is_named_by_what_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
