@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,14 @@ class SessionKeys(Seeded):
         return np.frombuffer(hashlib.shake_256(of_call).digest(8 * m), np.uint64)
 
 
+class SystemKeys(SessionKeys):
+    """Draws the keys of a training from the system, as deployments do."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        keys = [[secrets.token_bytes(32) for _ in range(self.count(network))] for _ in range(runs)]
+        return np.array([[np.frombuffer(key, np.uint64) for key in of_run] for of_run in keys])
+
+
 class IdentityKeys(Agreeing):
     """Nodes have one key pair for the training; HKDF of what a pair agrees on has the iteration in its label."""
 
@@ -38,5 +47,6 @@ WHY = "keys of a session hide as fresh ones do, where each iteration has a label
 CASES = [
     right("keys of a session", SessionKeys, SERVED, WHY, family="practice"),
     right("keys of a session, before a node", SessionKeys, ONE, WHY, family="practice"),
+    right("keys of a session, from the system", SystemKeys, SERVED, WHY, family="practice"),
     right("key pairs of a session", IdentityKeys, OUT, WHY, family="practice"),
 ]
