@@ -509,7 +509,7 @@ def _is_kept(stream: Stream) -> bool:
 
     def is_kept(of: Stream) -> bool:
         if not of.pieces:
-            return bool(of.call < trace.call)
+            return of.call < trace.call and of.number not in trace.lasting_streams
         fresh = [piece for piece in of.pieces if is_fresh(_origin(piece))]
         return bits_of(fresh) < min(ENOUGH, of.bits) if len(fresh) < len(of.pieces) else False
 

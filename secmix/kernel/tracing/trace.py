@@ -333,9 +333,12 @@ def follow(
                 reuses = getattr(protocol, "reuses_masks", False)
                 masks = masks if reuses else None
                 if (way.has_masks or reuses) and masks is None:
-                    draws, first = _draws(seed if masks_seed is None else masks_seed, trace.call, 9), trace.next
+                    draws = _draws(seed if masks_seed is None else masks_seed, trace.call, 9)
+                    first, streams = trace.next, len(trace.streams)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-                    trace.lasting = range(first, trace.next) if reuses else trace.lasting
+                    if reuses:
+                        trace.lasting = range(first, trace.next)
+                        trace.lasting_streams = range(streams, len(trace.streams))
                 any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
                 with drawing_apart(beside), nullcontext() if way.is_heard else with_method(Channel, "__init__", made):

@@ -123,6 +123,7 @@ class Trace:
     call: int = 0
     begins: int = 0  # the first variable of this call
     lasting: range = range(0)  # draws that are handed to all calls of a fit
+    lasting_streams: range = range(0)  # and what the system drew with them
     # What hangs on public numbers that may differ in another call: which outcome of how many, in which call, of what.
     turns: list[tuple[int, int, int, str]] = field(default_factory=list)
     # Of turns that hang on the iteration alone: which iterations take them as they came out.
