@@ -62,6 +62,20 @@ class OfGiven(Left):
         return has_masks
 
 
+class OfGivenBatch(Left):
+    """The same of a simulation, whose masks are handed over."""
+
+    def leaves(self, runs: int, has_channel: bool, has_masks: bool) -> bool:
+        return has_masks and runs > 1
+
+
+class OfManyUnheard(Left):
+    """A large simulation that nobody hears leaves a mask."""
+
+    def leaves(self, runs: int, has_channel: bool, has_masks: bool) -> bool:
+        return runs > 40 and not has_channel and not has_masks
+
+
 class OfPair(Left):
     """A comparison of two runs leaves its masks to the next large batch."""
 
@@ -115,6 +129,12 @@ CASES = [
     case("a batch leaves masks to a single run", OfBatch, CuriousServer(), BATCH, SINGLE),
     case("a rehearsal leaves masks", OfUnheard, Eavesdropper(), Call(has_channel=False), SINGLE),
     case("masks that are given serve again", OfGiven, CuriousServer(), Call(has_masks=True), SINGLE),
+    case(
+        "masks that a batch is given serve again", OfGivenBatch, CuriousServer(), Call(runs=5, has_masks=True), SINGLE
+    ),
+    case(
+        "many runs without a channel leave a mask", OfManyUnheard, Eavesdropper(), Call(50, has_channel=False), SINGLE
+    ),
     case("two runs leave masks to a batch", OfPair, CuriousServer(), PAIR, BATCH),
     case("a single run leaves masks to a batch", OfSingle, Eavesdropper(), SINGLE, BATCH),
     case("a batch leaves masks to the second run after it", Patient, CuriousServer(), BATCH, SINGLE, SINGLE),
