@@ -6,8 +6,10 @@ A trace is what the untraced code does, and every message follows from what its 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.randomness.streams import OUTLIVING, PUBLIC, follows
-from secmix.kernel.tracing.kept import KEPT, first_change
+from secmix.kernel.tracing.kept import KEPT, first_change, kept
 from secmix.kernel.tracing.trace import (
     RESULT,
     ROUNDING,
@@ -98,7 +100,7 @@ def prove(
     if terms > MOST_TERMS:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((traces[0],), (), reason, (), ())
-    traces.append(run(ways[1], masks_seed=1))
+    traces.append(aside(ways[1], masks_seed=1))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
     # What is kept where nobody looks shows in a second call: so two speak for all.
@@ -128,10 +130,15 @@ def prove(
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return again(given)
     fits = [*alone, *others, *unheard]
-    is_mixed = in_other_calls and not (iterations or reuses) and any(map(_leaves_something, fits))
-    mixed = [_mixed(run, brief[0], {1, 2, runs})] if is_mixed else []
     looks = [(each.kept[2], each.kept[3]) for each in fits if len(each.kept) > _CALLS]
-    looks += [(each.kept[0], last) for each in mixed for last in each.kept[1:]]
+    mixed: list[Fit] = []
+    if in_other_calls and not (iterations or reuses):
+        most = min(_MOST_RUNS, max(_NUMBERS * len(fit.results) // max(_size(fit), 1), 2))
+        if any(map(_leaves_something, fits)) or _leaves_in_use(protocol, network, brief[0], {1, 2, runs, most}, seed):
+            mixed = [_of_all_kinds(run, brief[0], runs)]
+    for of_all in mixed:  # if it leaves nothing, a kind that is not traced does
+        after = of_all.kept[len(of_all.kept) // _ROUNDS :] if _leaves_something(of_all) else [object(), object()]
+        looks += [(after[0], each) for each in after[1:]]
     fits += mixed
     texts: list[Place] = []
     guards = {guard: each.trace.script for each in (*reversed(others), *discarded, fit) for guard in _guards(each)}
@@ -190,18 +197,35 @@ def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -
 
 
 _WAYS = (Way(), Way(is_heard=False), Way(has_masks=True))
+_ROUNDS = 3  # in which calls of all kinds come
 
 
-def _mixed(run: Callable[..., Fit], inputs: Any, sizes: Iterable[int]) -> Fit:
-    """Trace calls of one object that are single runs and batches, on a channel or not, with masks or without.
+def _of_all_kinds(run: Callable[..., Fit], inputs: Any, runs: int) -> Fit:
+    """Trace calls of several kinds one after the other: single runs and batches, with a channel, masks, or without.
 
-    Once all kinds have come each is to leave what it finds, whichever came before: they come again, backwards first.
+    Once all kinds have come each is to leave what it finds, whichever came before: so they come again, backwards first.
     """
-    kinds = [(np.repeat(inputs, size, axis=0), way) for size in sorted(sizes) for way in _WAYS]
+    kinds = [(np.repeat(inputs, size, axis=0), way) for size in sorted({1, 2, runs}) for way in _WAYS]
     several = [*kinds, *kinds[::-1], *kinds]
-    fit = run([each for each, _ in several], ways=[way for _, way in several])
-    fit.kept = fit.kept[len(kinds) :]
-    return fit
+    return run([each for each, _ in several], ways=[way for _, way in several])
+
+
+def _leaves_in_use(protocol: Any, network: Network, inputs: Any, sizes: Iterable[int], seed: int) -> bool:
+    """Say whether an untraced call of any kind leaves anything, also of those kinds that take long to trace."""
+    used, channel, modules, rng = copied(protocol), Channel(), modules_of(protocol), np.random.default_rng([seed])
+
+    def look() -> Any:
+        return kept(used, network, channel.__dict__, modules, frozenset())[0]
+
+    before = look()
+    for size, way in itertools.product(sorted(sizes), _WAYS):
+        batch = np.repeat(inputs, size, axis=0)
+        masks = used.draw_masks(size, inputs.shape[2], network, rng) if way.has_masks else None
+        with suppress(Exception):  # of which others tell
+            used.average(batch, network, rng, masks=masks, channel=channel if way.is_heard else None)
+        if look() != before:
+            return True
+    return False
 
 
 def _leaves_something(fit: Fit) -> bool:

@@ -159,11 +159,10 @@ class _Walk:
     def _may_count(self, name: str, value: Any, package: str) -> bool:
         """Say whether a member that not all such objects have is data of the protocol's, and none of a library's."""
         kind: Any = type(value)
-        if isinstance(value, types.FunctionType):
-            return is_protocol(value.__code__.co_filename)
-        if kind.__module__ in self.foreign or (isinstance(value, _COUNTING) and name[:2] != "__"):
-            return True
-        return kind.__module__.partition(".")[0] in _AS_IT_IS - {"builtins", package}
+        of = value.__module__ if isinstance(value, types.FunctionType) else kind.__module__
+        if of in self.foreign or name[:2] == "__":
+            return of in self.foreign
+        return isinstance(value, _COUNTING) or of.partition(".")[0] in _AS_IT_IS - {"builtins", package}
 
     def _parts(self, value: Any, path: str) -> Any:
         if isinstance(value, types.FunctionType):
