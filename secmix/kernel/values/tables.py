@@ -25,6 +25,7 @@ MOST_VECTORS = 2**12
 """Vectors that are drawn, or given, at once: more are followed by number, which takes a hundred times as long."""
 _MOST = MOST_VECTORS**2  # coefficients, zeros among them: of more a form by number is shorter
 _VALUES = 10  # values that take as long as one of the terms that are counted
+_REWRITTEN = 4  # times that a table is written anew, until which variables are looked for that are gone
 _KEEPING = 2  # terms for each coefficient that is kept: 400 MiB of them are the most that a call may keep
 _NOBODY = np.empty(0, np.int64)
 _KEPT: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # coefficients of what is kept
@@ -44,6 +45,7 @@ class Table:
     depends: Any  # (...,) of the numbers; 0 where they are public
     span: Any  # (..., m) of the numbers
     is_own: bool = False  # no other table has its arrays
+    written: int = 0  # how many vectors were written since variables that are not in it were left out
 
     @property
     def is_public(self) -> Any:
@@ -92,7 +94,17 @@ class Table:
         self.is_own = False
         for to, what in zip(out._arrays(), (other.values, added, other.scale, other.depends, other.span), strict=True):
             to[index] = what
+        out.written = self.written + other.scale.size
+        if out.written >= _REWRITTEN * out.scale.size:  # masks may be gone that all later sums would carry as zeros
+            out._leave_out()
         return out
+
+    def _leave_out(self) -> None:
+        """Leave out variables that are not in it."""
+        used, self.written = self.coefficients.any(axis=tuple(range(self.scale.ndim))), 0
+        if not used.all():
+            self.coefficients = self.coefficients.compress(used, -1)
+            self.columns = _shared(self.columns[used].tobytes())
 
     def _arrays(self) -> tuple[Any, ...]:
         return self.values, self.coefficients, self.scale, self.depends, self.span
@@ -102,12 +114,12 @@ class Table:
         by = np.asarray(by, dtype=float)
         if (by.ndim and by.shape[-1] != 1) or not np.isfinite(by).all() or not by.all():
             return None
-        lead = by[..., 0] if by.ndim else by
-        depends = np.broadcast_to(self.depends, np.broadcast_shapes(self.depends.shape, lead.shape))
-        coefficients = np.broadcast_to(self.coefficients, (*depends.shape, len(self.columns)))
-        self.is_own = False
-        span = how(self.span, abs(by))
-        return Table(how(self.values, by), self.columns, coefficients, how(self.scale, lead), depends, span)
+        scale, span = how(self.scale, by[..., 0] if by.ndim else by), how(self.span, abs(by))
+        depends, coefficients, self.is_own = self.depends, self.coefficients, False
+        if scale.shape != depends.shape:
+            depends = np.broadcast_to(depends, scale.shape)
+            coefficients = np.broadcast_to(coefficients, (*scale.shape, len(self.columns)))
+        return Table(how(self.values, by), self.columns, coefficients, scale, depends, span)
 
     def shifted(self, by: Any, how: Callable[[Any, Any], Any]) -> Table:
         """Add, or subtract, public numbers of a shape that does not repeat its entries."""
@@ -145,9 +157,8 @@ class Table:
 
     def keep(self) -> None:
         """Leave out variables that are not in it, and share what a kept table has the same of: calls repeat."""
-        used = self.coefficients.any(axis=tuple(range(self.scale.ndim)))
-        self.coefficients, self.is_own = kept_once(self.coefficients[..., used]), False
-        self.columns = _shared(self.columns[used].tobytes())
+        self._leave_out()
+        self.coefficients, self.is_own = kept_once(self.coefficients), False
         _count(_KEEPING * self.coefficients.size)
 
     def numbers(self) -> Any:
@@ -256,7 +267,7 @@ def _joined(a: Table, b: Table) -> tuple[Any, Any, Any] | None:
 @functools.lru_cache(maxsize=64)
 def _union(a: bytes, b: bytes) -> tuple[Any, Any, Any]:
     one, other = np.frombuffer(a, np.int64), np.frombuffer(b, np.int64)
-    columns = np.union1d(one, other)
+    columns = _shared(np.union1d(one, other).tobytes())
     return columns, columns.searchsorted(one), columns.searchsorted(other)
 
 
