@@ -73,8 +73,7 @@ _HEARS = re.compile(
 @lru_cache(maxsize=1024)
 def _hearing(text: tuple[str, ...]) -> frozenset[str]:
     ways: set[str] = set()
-    nodes = nodes_of(text) if any(map(_HEARS.search, text)) else ()
-    for node, is_followed in _with_calls(ast.parse("".join(text)) if nodes else None):
+    for node, is_followed in _with_calls(_tree_of(text) if any(map(_HEARS.search, text)) else None):
         name = name_of(node)
         if name in ("showwarning", "captureWarnings", "seterrcall") and not is_followed:
             ways.add("call")
@@ -91,15 +90,16 @@ def _hearing(text: tuple[str, ...]) -> frozenset[str]:
     return frozenset(ways)
 
 
-def _with_calls(node: Any, is_followed: bool = False) -> Iterator[tuple[Any, bool]]:
+def _with_calls(tree: Any) -> Iterator[tuple[Any, bool]]:
     """Yield the nodes of a text, and whether they are in a function that a trace meets: not as an object is made."""
-    if node is not None:
+    waiting = [(tree, False)] if tree else []
+    while waiting:
+        node, is_followed = waiting.pop()
         yield node, is_followed
         is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         makes = getattr(node, "name", "") in ("__init__", "__post_init__", "__new__")
         inside = is_followed or (is_function and not makes)
-        for each in ast.iter_child_nodes(node):
-            yield from _with_calls(each, inside)
+        waiting += [(each, inside) for each in ast.iter_child_nodes(node)]
 
 
 def imports_in(file: str) -> list[Any]:
@@ -336,7 +336,13 @@ def _catching(text: tuple[str, ...]) -> list[tuple[int, int]]:
 @lru_cache(maxsize=256)
 def nodes_of(text: tuple[str, ...]) -> tuple[Any, ...]:
     """Return the parts of a text, none where it is no Python."""
+    tree = _tree_of(text)
+    return tuple(ast.walk(tree))[1:] if tree else ()
+
+
+@lru_cache(maxsize=256)
+def _tree_of(text: tuple[str, ...]) -> ast.Module | None:
     try:
-        return tuple(ast.walk(ast.parse("".join(text))))[1:]
+        return ast.parse("".join(text))
     except SyntaxError:
-        return ()
+        return None
