@@ -18,9 +18,10 @@ def test_sums_of_unequal_nodes_are_the_same_however_they_are_made(shape: tuple[i
     edges, several = _Edges(network, 0.4), []
     for nodes in network.colours:
         active = edges.activation(nodes)
-        arriving = rng.normal(scale=1e4, size=(len(active.arcs), *shape))
+        z = np.concatenate([rng.normal(scale=1e4, size=(len(network.arcs), *shape)), np.zeros((1, *shape))])
+        arriving = z[active.opposite]
         by_node = [np.add.reduce(arriving[span], axis=0) for span in active.by_node]
-        assert np.array_equal(active.incoming(arriving), by_node)
-        assert np.array_equal(replace(active, slots=None).incoming(arriving), by_node)
-        several.append(active.slots is not None and active.degree is None)
+        assert np.array_equal(active.incoming(z, arriving), by_node)
+        assert np.array_equal(replace(active, padded=None).incoming(z, arriving), by_node)
+        several.append(active.padded is not None and active.degree is None)
     assert any(several)

@@ -166,7 +166,8 @@ class PDMM:
         channel.hold(-1, arcs[:, 0], "mask", lam)
         lam = channel.send(-1, arcs[:, 0], arcs[:, 1], "lambda", lam, encrypted=True)
         sign = np.where(arcs[:, 0] > arcs[:, 1], 1.0, -1.0)  # B_{i|j} of the paper
-        z = np.ascontiguousarray(sign[:, None, None] * lam)  # arcs first in memory too: every round gathers whole arcs
+        z = np.zeros((len(arcs) + 1, runs, m))  # arcs first in memory too: every round gathers whole arcs
+        z[:-1] = sign[:, None, None] * lam  # the last is of no arc
         s = np.ascontiguousarray(s.transpose(1, 0, 2))
         y = np.zeros_like(s)
         settings = self._settings
@@ -176,11 +177,11 @@ class PDMM:
             for round in sweep:
                 active = round.active
                 arriving = z[active.opposite]
-                moved = (s[active.nodes] + active.incoming(arriving)) / active.divisors  # (8)
+                moved = (s[active.nodes] + active.incoming(z, arriving)) / active.divisors  # (8)
                 y[active.nodes] = moved
                 sent = channel.send(round.number, active.senders, active.receivers, "y", moved, content=active.content)
                 z[active.own] = active.updated(z, arriving, sent, settings, round.arrived)  # (9)
-        size = np.maximum(np.abs(lam).max(initial=0.0), np.abs(s).max())
+        size = np.linalg.norm(np.concatenate([lam.ravel(), s.ravel()]), np.inf)  # one function, where it is followed
         rounding = max(ROUNDING, _SLACK * plan.agreed) * size
         wanted = np.maximum(self.tol * np.maximum(1.0, size / settings.scale), rounding)
         residual = residual_of(y[plan.living], before)

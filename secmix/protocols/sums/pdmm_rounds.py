@@ -58,18 +58,17 @@ class Activation:
     degree: int | None  # how many arcs each node has, where all have as many
     by_node: tuple[slice, ...]  # the places of the arcs of each node
     by_rank: tuple[tuple[Ints, Ints], ...]  # nodes and places of the first arc of each, of the second, ...
-    slots: Ints | None  # where each arc is if all nodes have room for as many; None where that is much more than these
+    padded: Ints | None  # ``opposite``, as many for each node: -1 at its end; None where that is much more than these
 
-    def incoming(self, arriving: Array) -> Array:
-        """Sum what arrives at each active node, in the order of the arcs; ``arriving`` is z of ``opposite``."""
+    def incoming(self, z: Array, arriving: Array) -> Array:
+        """Sum what arrives at each active node, in the order of the arcs.
+
+        ``arriving`` is z of ``opposite``; the last row of z is of no arc, and zero.
+        """
         if self.degree is not None:
             stacked = arriving.reshape(len(self.nodes), self.degree, *arriving.shape[1:])
-        elif (
-            self.slots is not None and 1 < arriving[0].size < _WIDE
-        ):  # added up in the same order, with zeros at the end
-            filled = np.zeros_like(arriving, shape=(len(self.nodes) * len(self.by_rank), *arriving.shape[1:]))
-            filled[self.slots] = arriving
-            stacked = filled.reshape(len(self.nodes), len(self.by_rank), *arriving.shape[1:])
+        elif self.padded is not None and 1 < arriving[0].size < _WIDE:  # in the same order, with zeros at the end
+            stacked = z[self.padded].reshape(len(self.nodes), len(self.by_rank), *arriving.shape[1:])
         else:
             return self._incoming_one_by_one(arriving)
         total: Array = np.add.reduce(stacked, axis=1)
@@ -133,6 +132,7 @@ def _rehearsed(network: Network, settings: Settings, coins: np.random.Generator)
     """Run public starts of size one until they agree to within ``tol`` of ``scale``, and note every round."""
     public = np.random.default_rng(0)
     z = public.standard_normal((len(network.arcs), 1, STARTS))
+    z = np.concatenate([z, np.zeros_like(z[:1])])  # the last is of no arc
     s = public.standard_normal((network.n, 1, STARTS))
     y = np.zeros_like(s)
     size = float(max(np.abs(s).max(), np.abs(z).max(initial=0.0)))
@@ -144,7 +144,7 @@ def _rehearsed(network: Network, settings: Settings, coins: np.random.Generator)
         for round in rounds:
             active = round.active
             arriving = z[active.opposite]
-            y[active.nodes] = sent = (s[active.nodes] + active.incoming(arriving)) / active.divisors
+            y[active.nodes] = sent = (s[active.nodes] + active.incoming(z, arriving)) / active.divisors
             z[active.own] = active.updated(z, arriving, sent, settings, round.arrived)
             moved[active.nodes] |= final
         sweeps.append(rounds)
@@ -188,8 +188,8 @@ class _Clock:
 
 def residual_of(living: Array, before: Array) -> Array:
     """Measure by how much living nodes differ, or moved in the last sweep; the larger."""
-    apart = living.max(axis=0) - living.min(axis=0)
-    return np.maximum(apart.max(), np.abs(living - before).max())  # type: ignore[no-any-return]
+    apart = np.ptp(living, axis=0)
+    return np.linalg.norm(np.concatenate([apart.ravel(), (living - before).ravel()]), np.inf)  # type: ignore[return-value]
 
 
 def _sweeps(
@@ -268,6 +268,8 @@ class _Edges:
         rank = np.arange(len(leaving)) - (ends - degrees)[content]
         ranks = [np.flatnonzero(rank == k) for k in range(degrees.max(initial=0))]
         divisors = np.asarray(1.0 + self.c * degrees, dtype=np.float64)[:, None, None]
+        padded = np.full(len(nodes) * len(ranks), -1)
+        padded[content * len(ranks) + rank] = opposite = self.network.opposite[leaving]
         together = len(leaving) and leaving[-1] - leaving[0] + 1 == len(leaving)
         own = slice(int(leaving[0]), int(leaving[-1]) + 1) if together else leaving
         return Activation(
@@ -277,10 +279,10 @@ class _Edges:
             senders,
             receivers,
             content,
-            self.network.opposite[leaving],
+            opposite,
             own,
             int(degrees[0]) if len(nodes) and (degrees == degrees[0]).all() else None,
             by_node,
             tuple((content[span], span) for span in ranks),
-            content * len(ranks) + rank if len(nodes) * len(ranks) <= _ROOM * len(leaving) else None,
+            padded if len(padded) <= _ROOM * len(leaving) else None,
         )
