@@ -68,7 +68,7 @@ class Component:
             for v, coefficient in scaled(form, scale).items():
                 line[self.places[v]] = coefficient
         used = np.flatnonzero(table.astype(bool).any(axis=0))
-        return table[:, used], used.tolist()
+        return table.take(used, axis=1), used.tolist()
 
 
 Row = tuple[tuple[int, int], Number]
@@ -136,16 +136,19 @@ def _flat(table: Table) -> Any:
 
 
 def _joined_rows(tables: Iterable[Table], first: int, last: int) -> tuple[Any, list[list[tuple[int, int]]]]:
-    """Label the variables from ``first`` to ``last`` that rows join alike; list rows, and where each is first not zero.
+    """Label the variables from ``first`` to ``last`` that rows join alike; list rows, and a variable of each.
 
     Of the rows of a table, one after the other, only these are listed that are not zero.
     """
     labels, used = np.arange(last - first + 1), []
     for table in tables:
+        of_column = labels[table.columns - first]
+        if (of_column == of_column[0]).all():  # others have joined these before
+            used.append([(row, 0) for row in np.flatnonzero(_flat(table).any(axis=1)).tolist()])
+            continue
         row_of, column_of = _flat(table).nonzero()
         begins = np.flatnonzero(np.diff(row_of, prepend=-1))
         used.append(list(zip(row_of[begins].tolist(), column_of[begins].tolist(), strict=True)))
-        of_column = labels[table.columns - first]
         from_first = np.repeat(column_of[begins], np.diff(begins, append=len(row_of)))
         edges = np.stack([of_column[from_first], of_column[column_of]])
         edges = edges[:, edges[0] != edges[1]]
@@ -316,8 +319,7 @@ def knowledge(
         sums = _sums(known, nodes)
         distance = _uniform(table, modulus, draws, own)[1] if draws else 0.0
         return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas), distance)
-    of_data = table[:, data].astype(float)
-    hiding = table[:, draws].astype(float)
+    of_data, hiding = (table.take(several, axis=1).astype(float, copy=False) for several in (data, draws))
     spread = np.array([_hiding(own[k], component.largest) for k in draws])
     free = _free_of(hiding, of_data)
     exact = _shares(free, np.zeros((len(free), 0)), nodes)
