@@ -231,10 +231,13 @@ def _knowledge(
 
 def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]]) -> set[int] | Open:
     """Return the draws that follow from seeds of which the adversary reads anything; or say which seed is short."""
-    trace, seeds = fit.trace, seeds_of(fit.trace)
+    trace = fit.trace
+    if not trace.streams:
+        return set()
+    seeds = seeds_of(trace)
     public = {v for stream in trace.streams if stream.key[0] == PUBLIC for v in stream.numbers}
     known, hiding = public, set[int]()
-    while trace.streams:
+    while True:
         before = len(known)
         shown: set[int] = set()
         for component in table:
@@ -244,7 +247,7 @@ def _known_draws(fit: Fit, table: Iterable[Component], read: set[tuple[int, int]
         known = public | opened(trace, shown)
         if len(known) == before:
             break
-    used = set().union(*(variables_of(fit.messages[k].rows[row]).tolist() for k, row in read if trace.streams))
+    used = set().union(*(variables_of(fit.messages[k].rows[row]).tolist() for k, row in read))
     checks = used & opened(trace, hiding)
     if checks:
         where = trace.variables[min(checks)].place

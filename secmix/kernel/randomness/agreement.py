@@ -11,15 +11,11 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from secmix.kernel.randomness.secret_bytes import Piece, SecretBytes, as_bytes, as_pieces, byte_of_stream
 from secmix.kernel.randomness.streams import (
     AGREED,
     PUBLIC,
-    Piece,
-    SecretBytes,
-    as_bytes,
-    as_pieces,
     bits_of,
-    byte_of_stream,
     is_of_secrets,
     is_secret_piece,
     stream_of,

@@ -169,6 +169,14 @@ class Public:
         return copy.copy, (self.used(),)
 
 
+def is_iteration(number: Any) -> bool:
+    """Say whether a public number is the iteration itself: it is never the same in two calls.
+
+    What was made of it may be: a half of it, its last byte, the smaller of it and another.
+    """
+    return isinstance(number, Public) and number.of is ITSELF
+
+
 def _note_overflow(public: Public, *kinds: Any) -> None:
     """Note a public number that one of these types may not hold, where a protocol may catch what that raises."""
     may_fail = any(kind.kind in "iu" and kind != np.int64 for kind in kinds)

@@ -15,20 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.randomness.coins import MOST_OPTIONS, by_value, coin_among
-from secmix.kernel.randomness.streams import (
-    OF_SEQUENCE,
+from secmix.kernel.randomness.coins import MOST_OPTIONS, by_value, coin_among, is_iteration
+from secmix.kernel.randomness.secret_bytes import (
     Piece,
-    Stream,
     as_pieces,
     bare,
     bytes_of,
-    fresh_bytes,
     in_one_way,
-    is_iteration,
+    is_octet,
+    octets_of_draw,
     secret_pieces,
-    stream_of,
 )
+from secmix.kernel.randomness.streams import OF_SEQUENCE, Stream, fresh_bytes, stream_of
 from secmix.kernel.values.arrays import Followed, array_of, of_table, values, within
 from secmix.kernel.values.current_trace import DRAWS, INF, here, may_stop, now, tracing
 from secmix.kernel.values.forms import alone
@@ -373,8 +371,8 @@ def _as_words(pieces: Sequence[Piece]) -> list[Piece]:
     for piece in pieces:
         is_complete = piece[0] == "draw" and (piece[2] == now().own(piece[1]).range or piece[2] in _LENGTHS)
         count = (piece[2] - 1).bit_length() if is_complete else 0
-        octets += [("byte", ("draw", piece[1]), k) for k in range(-(-count // 8))] if is_complete else [piece]
-    filled = -len(octets) % 4 if octets and octets[0][0] == "byte" else 0
+        octets += octets_of_draw(piece[1], -(-count // 8)) if is_complete else [piece]
+    filled = -len(octets) % 4 if octets and is_octet(octets[0]) else 0
     return [*map(in_one_way, octets), *[("public", 0)] * filled]
 
 

@@ -17,17 +17,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from secmix.kernel.randomness.agreement import X25519, PrivateKey, PublicKey
-from secmix.kernel.randomness.streams import (
-    END_OF_KEY,
-    Piece,
-    SecretBytes,
-    Stream,
-    as_bytes,
-    as_pieces,
-    bits_of,
-    is_of_secrets,
-    stream_of,
-)
+from secmix.kernel.randomness.secret_bytes import Piece, SecretBytes, as_bytes, as_pieces
+from secmix.kernel.randomness.streams import END_OF_KEY, Stream, bits_of, is_of_secrets, stream_of
 from secmix.kernel.values.current_trace import INF, now
 
 _NAMES = sorted(name for name in hashlib.algorithms_guaranteed if hasattr(hashlib, name))

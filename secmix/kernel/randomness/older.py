@@ -24,7 +24,8 @@ from secmix.kernel.randomness.draws import (
     secretly,
     unseeded,
 )
-from secmix.kernel.randomness.streams import Piece, SecretBytes, Stream, as_pieces, bare, is_of_secrets, stream_of
+from secmix.kernel.randomness.secret_bytes import Piece, SecretBytes, as_pieces, bare
+from secmix.kernel.randomness.streams import Stream, is_of_secrets, stream_of
 from secmix.kernel.values.arrays import are_below
 from secmix.kernel.values.current_trace import INF, may_stop, now, tracing
 from secmix.kernel.values.numbers import Number

@@ -31,7 +31,7 @@ import numpy as np
 
 from secmix.kernel.randomness.coins import NOTES, Public
 from secmix.kernel.randomness.draws import Draws, OfStream
-from secmix.kernel.randomness.streams import SecretBytes, as_pieces
+from secmix.kernel.randomness.secret_bytes import SecretBytes, as_pieces
 from secmix.kernel.tracing.python_library import answers_by_data
 from secmix.kernel.values.arrays import Followed, concrete, is_of_python, is_secret
 from secmix.kernel.values.current_trace import now, tracing

@@ -26,7 +26,7 @@ import numpy as np
 from secmix.errors import SecmixError
 from secmix.kernel.randomness.coins import ITSELF, Public, global_coins
 from secmix.kernel.randomness.draws import Draws
-from secmix.kernel.randomness.streams import SecretBytes
+from secmix.kernel.randomness.secret_bytes import SecretBytes
 from secmix.kernel.tracing.kept import KEPT, kept
 from secmix.kernel.tracing.python_library import asked_in, done_later, goes_on_beside, is_of_machine
 from secmix.kernel.tracing.world import drawing_apart, limits_noted, modules_of, own_of, replaced, with_method

@@ -60,16 +60,8 @@ from secmix.kernel.randomness.coins import (
 from secmix.kernel.randomness.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
 from secmix.kernel.randomness.keystreams import ALGORITHMS, KEYED, ciphers
 from secmix.kernel.randomness.older import PythonsDraws, RandomStateDraws
-from secmix.kernel.randomness.streams import (
-    SecretBytes,
-    from_bytes,
-    number_drawn,
-    struct_packed,
-    struct_unpacked,
-    system_bytes,
-    system_number,
-    words_of,
-)
+from secmix.kernel.randomness.secret_bytes import SecretBytes, from_bytes, struct_packed, struct_unpacked, words_of
+from secmix.kernel.randomness.streams import number_drawn, system_bytes, system_number
 from secmix.kernel.tracing.kept import AT_FIRST, is_filled
 from secmix.kernel.tracing.python_library import by_machine, files_noted, instead_of
 from secmix.kernel.values.arrays import (

@@ -22,7 +22,7 @@ from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.kernel.randomness.agreement import drawn_by
 from secmix.kernel.randomness.keystreams import ciphers
-from secmix.kernel.randomness.streams import SecretBytes
+from secmix.kernel.randomness.secret_bytes import SecretBytes
 from secmix.kernel.tracing.kept import kept
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import variables_of

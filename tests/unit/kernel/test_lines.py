@@ -124,6 +124,9 @@ READ_AGAIN = 303
 next fit, by four slips of an eleventh hand; of a file of its own for what a protocol's text says; and of figures that
 are kept elsewhere and calls of several kinds, by twenty-one slips of a twelfth hand."""
 
+OF_SEEDS = 734
+"""What follows from secret seeds, and is made of their bytes: where a protocol has none, nothing goes through it."""
+
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
 
@@ -187,5 +190,5 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + PRACTICE
         + READ_AGAIN
     )
-    assert lines <= 4808 + more + slips
+    assert lines <= 4808 + more + slips - OF_SEEDS
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

@@ -17,7 +17,8 @@ import pytest
 
 from secmix.kernel.randomness.coins import Public, coin_among
 from secmix.kernel.randomness.draws import Draws
-from secmix.kernel.randomness.streams import WORD, SecretBytes, bits_of, byte_of_stream, fresh_bytes
+from secmix.kernel.randomness.secret_bytes import WORD, SecretBytes, byte_of_stream
+from secmix.kernel.randomness.streams import bits_of, fresh_bytes
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import concrete, followed, secrets_in
 from secmix.kernel.values.current_trace import LeftTrace, Trace, following, now

@@ -17,7 +17,8 @@ from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.kernel.randomness.draws import Draws, pieces_of
-from secmix.kernel.randomness.streams import SecretBytes, bits_of, system_bytes
+from secmix.kernel.randomness.secret_bytes import SecretBytes
+from secmix.kernel.randomness.streams import bits_of, system_bytes
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import array_of
 from secmix.kernel.values.current_trace import LeftTrace, Trace, following, now

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 from secmix.kernel import prove
-from secmix.kernel.randomness.coins import ITSELF, Public
-from secmix.kernel.randomness.streams import is_iteration
+from secmix.kernel.randomness.coins import ITSELF, Public, is_iteration
 from secmix.kernel.tracing import world
 from secmix.kernel.values.current_trace import INF, LeftTrace, Trace, following
 from secmix.kernel.values.forms import alone

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.randomness.streams import END_OF_KEY, OF_SEQUENCE, Piece, SecretBytes, Stream, bare
+from secmix.kernel.randomness.secret_bytes import Piece, SecretBytes, bare
+from secmix.kernel.randomness.streams import END_OF_KEY, OF_SEQUENCE, Stream
 from secmix.kernel.values.current_trace import INF, Trace
 
 Seed = int | tuple[Piece, ...]
