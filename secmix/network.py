@@ -1,9 +1,9 @@
-"""Network: an undirected graph on nodes 0..n-1, who can talk to whom."""
+"""Network: an undirected graph on nodes 0..n-1, who can talk to whom; and nodes in words, by their numbers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -13,6 +13,7 @@ import numpy as np
 from secmix._base.checks import Array, Ints, integer
 from secmix.errors import NetworkError
 
+_MANY = 12  # numbers, of which more are listed by ranges
 _MOST_LINES = 100_000  # edges from which on laying a network out takes minutes, and shows nothing
 
 
@@ -199,3 +200,36 @@ class Network:
 
     def __hash__(self) -> int:
         return hash((self.n, self.edges.tobytes()))
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """List numbers in order; of many, three or more that follow each other as a range.
+
+    >>> listed([0, 2, 3, 4]), listed([0, 2, 3, *range(5, 100)])
+    ('0, 2, 3, 4', '0, 2, 3, 5 to 99')
+    """
+    ordered = sorted(numbers)
+    if len(ordered) <= _MANY:
+        return ", ".join(map(str, ordered))
+    ranges: list[list[int]] = []
+    for number in ordered:
+        if ranges and number == ranges[-1][-1] + 1:
+            ranges[-1].append(number)
+        else:
+            ranges.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in ranges)
+
+
+def nodes_listed(nodes: Iterable[int]) -> str:
+    """Name nodes by their numbers, in order.
+
+    >>> nodes_listed([2]), nodes_listed([3, 0])
+    ('node 2', 'nodes 0, 3')
+    """
+    numbers = list(nodes)
+    return f"node{'s' * (len(numbers) != 1)} {listed(numbers)}"
+
+
+def nodes_in_words(nodes: Collection[int]) -> str:
+    """Name nodes in a sentence about each of them, such as "node 2" or "each of nodes 2, 4"."""
+    return "each of " * (len(nodes) > 1) + nodes_listed(nodes)

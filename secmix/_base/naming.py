@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 _ONE = re.compile(r"\b([Nn]ode) (\d+)\b(?!\.\d)")
 _SEVERAL = re.compile(r"\b[Nn]odes (\d+(?:(?:, | and | to )\d+)*)\b(?!\.\d)")
@@ -90,38 +90,3 @@ def within(items: Sequence[str], most: int) -> str:
         if len(text) <= most:
             return text
     return ", ".join(items) if len(items) < 2 else f"{items[0]} and {len(items) - 1} more"
-
-
-_MANY = 12  # numbers, of which more are listed by ranges
-
-
-def listed(numbers: Iterable[int]) -> str:
-    """List numbers in order; of many, three or more that follow each other as a range.
-
-    Examples
-    --------
-    >>> listed([0, 2, 3, 4]), listed([0, 2, 3, *range(5, 100)])
-    ('0, 2, 3, 4', '0, 2, 3, 5 to 99')
-    """
-    ordered = sorted(numbers)
-    if len(ordered) <= _MANY:
-        return ", ".join(map(str, ordered))
-    ranges: list[list[int]] = []
-    for number in ordered:
-        if ranges and number == ranges[-1][-1] + 1:
-            ranges[-1].append(number)
-        else:
-            ranges.append([number])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in ranges)
-
-
-def nodes_listed(nodes: Iterable[int]) -> str:
-    """Name nodes by their numbers, in order.
-
-    Examples
-    --------
-    >>> nodes_listed([2]), nodes_listed([3, 0])
-    ('node 2', 'nodes 0, 3')
-    """
-    numbers = list(nodes)
-    return f"node{'s' * (len(numbers) != 1)} {listed(numbers)}"

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix._base.naming import listed
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.collaboration_observation import CollaborationObservation
@@ -21,7 +20,7 @@ from secmix.auditing.observation.sum_observation import SumObservation, share_be
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness.linear_masks import LinearMasks
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
-from secmix.network import Network
+from secmix.network import Network, listed
 from secmix.protocols import PDMM
 from secmix.protocols.released import Released
 

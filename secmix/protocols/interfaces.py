@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secmix._base.checks import Array, finite_array
-from secmix._base.naming import nodes_listed
 from secmix.errors import DataError, SecmixError
 from secmix.network import Network
 from secmix.protocols.cipher import Cipher
@@ -109,11 +108,6 @@ class Advice:
         'data.rows_per_node'
         """
         return ",".join(key if "." in key else f"{key}={value}" for key, value in sorted(self.change.items()))
-
-
-def nodes_in_words(nodes: tuple[int, ...]) -> str:
-    """Name nodes in words, such as "node 2" or "each of nodes 2, 4"."""
-    return "each of " * (len(nodes) > 1) + nodes_listed(nodes)
 
 
 def no_advice(revealed: Revealed) -> list[str | Advice]:

@@ -12,10 +12,11 @@ import pytest
 from rich.console import Console
 
 import secmix
-from secmix._base.naming import called, label, listed, named
+from secmix._base.naming import called, label, named
 from secmix.auditing.cell_parts import LeakageCurve
 from secmix.auditing.exposure.exposures import exposures
 from secmix.errors import ScenarioError, brief
+from secmix.network import listed
 from secmix.reporting import FORMATS, compare, print_changes, print_report
 from secmix.reporting.figures.curves import leakage_figure
 from secmix.reporting.formats.exposure_tables import print_exposures

@@ -17,8 +17,9 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.cell_parts import UNMASKED, NodeSummary, Robustness, SigmaPoint
 from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup, build_network, deep_copy
 from secmix.errors import SecmixError
+from secmix.network import nodes_in_words
 from secmix.protocols.collaboration import CollaborationTraits
-from secmix.protocols.interfaces import Advice, Revealed, SumTraits, nodes_in_words
+from secmix.protocols.interfaces import Advice, Revealed, SumTraits
 from secmix.protocols.released import Released
 from secmix.scenario import Scenario, from_dict
 from secmix.transcript import Origin

@@ -24,7 +24,8 @@ from secmix.auditing.robustness.theorems import withstood
 from secmix.auditing.setup import ReadyParts, SumSetup, deep_copy
 from secmix.errors import SecmixError, brief
 from secmix.estimators.exact.leakage import KNOWN, LeakedSubspace, leaked_subspace
-from secmix.protocols.interfaces import Advice, SumTraits, nodes_in_words
+from secmix.network import nodes_in_words
+from secmix.protocols.interfaces import Advice, SumTraits
 from secmix.scenario import Scenario
 from secmix.transcript import at_most
 

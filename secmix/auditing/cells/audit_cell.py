@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from secmix._base.naming import nodes_listed
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.advice.measures import advised
@@ -42,6 +41,7 @@ from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.errors import SecmixError
+from secmix.network import nodes_listed
 from secmix.scenario import Scenario
 
 _ASIDE = {"failed_matters": False, "late_matters": False}  # of what no verdict depends on

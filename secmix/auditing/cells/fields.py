@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from secmix._base.naming import nodes_listed
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.cell_parts import BOUND_ASSUMES, Checked, NodeSummary, PrivacyClaim, Robustness
 from secmix.auditing.cells.groups import notes_on_groups
@@ -22,6 +21,7 @@ from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.errors import brief
 from secmix.kernel import Clearance
+from secmix.network import nodes_listed
 from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
 from secmix.protocols.interfaces import SumTraits

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from secmix._base.naming import nodes_listed
 from secmix.auditing import decide
 from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered
 from secmix.auditing.observation.collaboration_observation import ENOUGH, CollaborationObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.soundness.adversary_observer import other_frames
+from secmix.network import nodes_listed
 
 _SMALL = 8  # groups of too few runs of which single runs are looked at
 _NAMED = 6  # groups that a report describes

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from secmix._base.checks import Array
-from secmix._base.naming import nodes_listed
 from secmix._base.random import stream
 from secmix.adversaries import CuriousServer, MaliciousServer
 from secmix.adversaries.against_rules.spending import SearchBudget, spent
@@ -37,6 +36,7 @@ from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.report import Finding
 from secmix.auditing.setup import SumSetup
 from secmix.estimators.learned_decoders import RECOVERED
+from secmix.network import nodes_listed
 from secmix.protocols import Defences
 from secmix.scenario import Scenario
 

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 
 from secmix._base.checks import Progress
-from secmix._base.naming import nodes_listed
 from secmix._base.random import sequence, stream
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.auditing.decide import is_revealed
@@ -27,6 +26,7 @@ from secmix.auditing.observation.invertible_sums import InvertibleSums
 from secmix.auditing.observation.observe import observe
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
 from secmix.estimators.exact.linear import Probed, are_seeds
+from secmix.network import nodes_listed
 from secmix.protocols import Defences, Plain
 from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released

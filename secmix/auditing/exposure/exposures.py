@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from secmix._base import naming as node_names
 from secmix._base.checks import Progress, positive
+from secmix._base.naming import named
 from secmix._base.plugins import code_allowed
 from secmix.auditing.cell_parts import Verdict
 from secmix.auditing.exposure import policy
@@ -17,6 +17,7 @@ from secmix.auditing.exposure.coalitions import Agent, Exposure
 from secmix.auditing.exposure.repair import Repair, proposals
 from secmix.auditing.setup import CollaborationSetup, SumSetup, build_setup
 from secmix.errors import ScenarioError, nearest
+from secmix.network import nodes_listed
 from secmix.scenario import Scenario, render
 from secmix.scenario.resolve import cell_at, combinations
 from secmix.transcript import SERVER
@@ -156,7 +157,7 @@ def exposures(
             if repair and need is not None and verdict == "violated":
                 repairs = proposals(only, parts, need, [exposure], **whom, unaudited=unaudited)
             unrepaired = _unrepaired(need, verdict, unaudited) if repair and not repairs else ""
-            why = node_names.named(why, parts.names)
+            why = named(why, parts.names)
             judged.append(Judged(only.protocol.title, exposure, verdict, why, repairs, parts.names, unrepaired))
     return judged
 
@@ -184,7 +185,7 @@ def _judged(exposure: Exposure, need: int | None, *, costs: bool) -> tuple[Verdi
         judgement = policy.judge([exposure], need, costs=costs)
         return judgement.verdict, judgement.why
     if exposure.inconclusive:
-        return "inconclusive", f"Open for {node_names.nodes_listed(exposure.inconclusive)}."
+        return "inconclusive", f"Open for {nodes_listed(exposure.inconclusive)}."
     return None, "Every answer is proven; the policy asks for no number of colluders (min_colluders)."
 
 

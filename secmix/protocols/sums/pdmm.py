@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer, positive, probability
 from secmix.errors import NotConverged, SecmixError
-from secmix.network import Network
-from secmix.protocols.interfaces import Advice, Revealed, checked_inputs, checked_masks, nodes_in_words
+from secmix.network import Network, nodes_in_words
+from secmix.protocols.interfaces import Advice, Revealed, checked_inputs, checked_masks
 from secmix.protocols.sums.pdmm_rounds import ROUNDING, Schedule, Settings, planned, residual_of
 from secmix.transcript import Channel, Transcript
 
@@ -64,7 +64,7 @@ class PDMM:
     Examples
     --------
     >>> import numpy as np
-    >>> from secmix.network import Network
+    >>> from secmix.network import Network, nodes_in_words
     >>> averages, _ = PDMM(sigma=10.0).average([[[1.0], [2.0], [6.0]]], Network.cycle(3), np.random.default_rng(0))
     >>> averages.round(6)[0, :, 0].tolist()
     [3.0, 3.0, 3.0]

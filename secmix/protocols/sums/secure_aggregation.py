@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, integer
 from secmix.errors import NetworkError, SecmixError
-from secmix.network import Network
-from secmix.protocols.interfaces import Revealed, checked_inputs, checked_masks, nodes_in_words
+from secmix.network import Network, nodes_in_words
+from secmix.protocols.interfaces import Revealed, checked_inputs, checked_masks
 from secmix.protocols.sums.fixed_point import FixedPoint
 from secmix.protocols.sums.mask_shares import DealtShares, answers, consents, deal, keepers_of, requests, wanted_of
 from secmix.protocols.sums.shamir import Words

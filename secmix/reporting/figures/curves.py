@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from secmix._base.naming import called, label, named, nodes_listed, within
+from secmix._base.naming import called, label, named, within
 from secmix.auditing.cell_parts import LeakageCurve, Picture, SigmaPoint
+from secmix.network import nodes_listed
 from secmix.reporting.figures.svg import COLOUR, MARKERS, SERIES, STYLE, inline
 from secmix.reporting.words import number, share, size, superscript
 
