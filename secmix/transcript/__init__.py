@@ -1,6 +1,6 @@
 """Every message of a run: the channel that carries it, the transcript that records it, an adversary's view of it."""
 
-from secmix.transcript.channel import Channel, listening, unrelated
+from secmix.transcript.channel import Channel, as_it_passes, passed_on
 from secmix.transcript.messages import (
     SERVER,
     Block,
@@ -13,10 +13,11 @@ from secmix.transcript.messages import (
     collect,
     joined_lines,
     lines_of,
+    listening,
     touching,
+    unrelated,
 )
 from secmix.transcript.outlets import watched
-from secmix.transcript.payload import as_it_passes, passed_on
 from secmix.transcript.sealed import SEALED, WITHOUT_KEY, Holders, Sealed
 
 __all__ = [

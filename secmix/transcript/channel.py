@@ -1,13 +1,16 @@
-"""Channel: the only way data moves between nodes."""
+"""Channel: the only way data moves between nodes.
+
+A payload is taken apart into arrays. Each is a message, of which a line carries the numbers and nothing else; what
+arrives is put together again.
+"""
 
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -15,62 +18,14 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, Ints
 from secmix.errors import SecmixError
-from secmix.transcript.messages import Block, Line, Transcript
-from secmix.transcript.payload import as_it_passes, passed_on
+from secmix.transcript.messages import Block, Line, Transcript, listeners
 from secmix.transcript.sealed import SEALED, Holders, Sealed
 
-Listener = Callable[["Channel", Block | None], None]
-"""Called twice for each message: with None before it is sent, and with the recorded block afterwards."""
+_DOUBLE = np.dtype(float)
+_LIBRARIES = frozenset({"array_api_strict", "cupy", "dask", "jax", "jaxlib", "ndonnx", "sparse", "torch"})
 
-_CONTEXT_LISTENERS: ContextVar[tuple[Listener, ...] | None] = ContextVar("listeners", default=None)
-_LISTENERS: list[tuple[Listener, int]] = []  # with the thread that listens
-
-
-@contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Call ``listener`` for each message on every channel meanwhile, whether the channel records or not.
-
-    The first call shows a message even if the channel's class records differently, or not at all. A thread that is
-    started meanwhile, or another context, has no listeners of its own, and calls those of all threads. Listeners add
-    up: a new one never replaces an earlier one.
-
-    Examples
-    --------
-    >>> blocks = []
-    >>> with listening(lambda channel, block: blocks.append(block)):
-    ...     _ = Channel(record=False).send(0, 0, 1, "aside", np.ones((1, 1)))
-    >>> blocks[0], blocks[1].kind
-    (None, 'aside')
-    """
-    token = _CONTEXT_LISTENERS.set((*(_CONTEXT_LISTENERS.get() or ()), listener))
-    _LISTENERS.append(entry := (listener, threading.get_ident()))
-    try:
-        yield
-    finally:
-        _LISTENERS.remove(entry)
-        _CONTEXT_LISTENERS.reset(token)
-
-
-@contextmanager
-def unrelated() -> Iterator[None]:
-    """Keep this thread's messages from the listeners of other threads meanwhile, such as those of another audit.
-
-    Its own listeners are called as before.
-    """
-    thread = threading.get_ident()
-    own = _CONTEXT_LISTENERS.get()
-    if own is None:  # another context of this thread: its listeners are of the same audit
-        own = tuple(listener for listener, of_thread in _LISTENERS if of_thread == thread)
-    token = _CONTEXT_LISTENERS.set(own)
-    try:
-        yield
-    finally:
-        _CONTEXT_LISTENERS.reset(token)
-
-
-def _listeners() -> list[Listener]:
-    own = _CONTEXT_LISTENERS.get()
-    return [listener for listener, _ in _LISTENERS] if own is None else list(own)
+Write = Callable[[str, Any], Any]
+"""Sends an array as a kind of message, and returns the array that arrives."""
 
 
 class Channel:
@@ -138,7 +93,7 @@ class Channel:
         SecmixError
             If messages and payload rows do not match, or the payload is of a type that a line cannot carry.
         """
-        for listener in _listeners():  # here, since another class of channel may record differently, or not at all
+        for listener in listeners():  # here, since another class of channel may record differently, or not at all
             listener(self, None)
         line: Line = "encrypted" if encrypted else "plain"
         if sealed_for is None and not isinstance(payload, Sealed):
@@ -166,7 +121,7 @@ class Channel:
 
     def hold(self, round: int, node: ArrayLike, kind: str, payload: Array) -> None:
         """Record what nodes hold without a message: ``payload`` (runs, m), or (M, runs, m) for M nodes."""
-        for listener in _listeners():
+        for listener in listeners():
             listener(self, None)
         self._pass(round, node, node, kind, payload, "held", None)
 
@@ -192,8 +147,8 @@ class Channel:
         line: Line,
         content: ArrayLike | None,
     ) -> None:
-        listeners = _listeners()
-        if not (self.record or listeners):
+        called = listeners()
+        if not (self.record or called):
             return
         payload = np.asarray(payload)
         rows = payload[None] if payload.ndim == 2 else payload
@@ -219,7 +174,7 @@ class Channel:
         block = Block(int(self.iteration), round_number, name, line, senders, receivers, contents, as_it_passes(rows))
         if self.record:
             self.transcript.append(block)
-        for listener in listeners:
+        for listener in called:
             listener(self, block)
 
 
@@ -239,3 +194,188 @@ def _arriving(rows: Array, content: Any) -> Array:
 def _nodes(numbers: ArrayLike) -> Ints:
     nodes = np.asarray(numbers, dtype=np.intp)
     return nodes if nodes.ndim else nodes.reshape(1)
+
+
+def as_it_passes(rows: Array) -> Array:
+    """Copy ``rows`` with their numbers only, as a line carries them.
+
+    The copy protects the transcript from later changes of the protocol's arrays. Memory layout, metadata of the type
+    and padding bytes are not part of a message, since no line carries them.
+
+    Examples
+    --------
+    >>> as_it_passes(np.zeros((1, 2, 3), np.dtype(float, metadata={"of": "node 0"}), order="F")).flags.c_contiguous
+    True
+    """
+    if rows.dtype is _DOUBLE and type(rows) is np.ndarray:  # the usual case
+        return rows.copy()
+    if rows.dtype.kind not in "biufc":
+        return np.array(rows, order="C")
+    extended = rows.dtype.char in "gG"
+    out = np.empty(rows.shape, dtype=(rows.dtype.newbyteorder("=") if extended else rows.dtype).str)
+    out[...] = rows
+    if extended and np.finfo(out.dtype).nmant == 63:  # eighty bits, padded to sixteen or twelve bytes
+        out.view(np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, 10:] = 0
+    return out
+
+
+def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 1) -> Any:
+    """Send the arrays of ``payload`` with ``write(kind, array)``, and rebuild it from what that returns.
+
+    A mapping or a tuple is one message an entry, with its key appended to the kind; a complex array is two. A number, a
+    text or None is the same in all ``runs``. What an object has besides its fields does not arrive, since no transcript
+    would record it.
+
+    Examples
+    --------
+    >>> sent = {}
+    >>> passed_on({"x": np.ones((1, 2)), "n": 3}, "up", lambda kind, array: sent.setdefault(kind, array), 1)
+    {'x': array([[1., 1.]]), 'n': 3}
+    >>> list(sent)
+    ['up/x', 'up/n']
+    """
+    if hasattr(type(payload), "as_it_passes"):  # an array of the kernel, which traces numbers through a protocol
+        return write(kind, payload)
+    if isinstance(payload, np.ndarray):
+        return _array_passed(payload, kind, write)
+    if _of_a_library(payload):
+        return write(kind, payload)
+    if isinstance(payload, Mapping):
+        runs = _runs_of(payload.values(), runs)
+        # Keys as text: an object that is a key could carry anything.
+        parts = {str(key): (key, value) for key, value in payload.items()}
+        plain = {name: passed_on(value, f"{kind}/{name}", write, messages, runs) for name, (_, value) in parts.items()}
+        return {key if _is_plain(key) else name: plain[name] for name, (key, _) in parts.items()}
+    if isinstance(payload, list | tuple):
+        array = _as_array(payload)
+        if array is not None and (array.ndim == 2 or (array.ndim == 3 and len(array) == messages)):
+            return _array_passed(array, kind, write)
+        runs = _runs_of(payload, runs)
+        parts_arrived = [
+            passed_on(value, f"{kind}/{place}", write, messages, runs) for place, value in enumerate(payload)
+        ]
+        return parts_arrived if isinstance(payload, list) else tuple(parts_arrived)
+    if hasattr(payload, "__array__") and not isinstance(payload, np.generic):
+        return _array_passed(np.array(payload), kind, write)
+    return _single_passed(payload, kind, write, messages, runs)
+
+
+def _array_passed(payload: Any, kind: str, write: Write) -> Any:
+    rows: Any = payload if type(payload) is np.ndarray else np.array(payload, subok=False)
+    if rows.dtype.kind == "O" and not all(type(number) in (int, float) for number in rows.ravel().tolist()):
+        raise SecmixError(
+            f"a message of kind '{kind}' is an array of objects, expected numbers; send numbers, or a mapping of arrays"
+        )
+    if rows.dtype.names:
+        arrived = np.empty(rows.shape, rows.dtype)
+        for name in rows.dtype.names:
+            arrived[name] = write(f"{kind}/{name}", rows[name])
+        return arrived
+    if rows.dtype.kind == "c":
+        arrived = np.empty(rows.shape, rows.dtype)
+        arrived.real = write(kind, rows.real)
+        arrived.imag = write(f"{kind}, imaginary part", rows.imag)
+        return arrived
+    return write(kind, rows)
+
+
+def _single_passed(payload: Any, kind: str, write: Write, messages: int, runs: int) -> Any:
+    if isinstance(payload, np.generic):
+        payload = payload.item()
+    if payload is None:
+        write(f"{kind}, nothing", np.zeros((runs, 1)))
+        return None
+    kinds: tuple[Any, ...] = (bool, int, float, str, bytes)
+    for plain in kinds:
+        if isinstance(payload, plain):
+            value: Any = plain(payload)
+            small = plain in (bool, float) or (plain is int and abs(value) < 2**53)
+            text = value if plain is bytes else str(value).encode()
+            letters = np.frombuffer(text or b"\0", dtype=np.uint8)
+            write(kind, np.full((runs, 1), float(value)) if small else np.broadcast_to(letters, (runs, len(letters))))
+            return value
+    if isinstance(payload, Enum) and is_importable(type(payload)):
+        return type(payload)[passed_on(payload.name, kind, write, messages, runs)]
+    fields = _fields_of(payload)
+    if fields and not callable(payload) and is_importable(type(payload)):  # an object is sent as its fields
+        return _with_fields(type(payload), passed_on(fields, kind, write, messages, runs), kind)
+    raise SecmixError(
+        f"a message of kind '{kind}' is a {type(payload).__name__}; expected an array (runs, m) or (messages, runs, "
+        "m), a number, text, or a mapping or tuple of these"
+    )
+
+
+def _of_a_library(payload: Any) -> bool:
+    """Check that it is an array of a known library, and not of a class that merely claims to be one."""
+    known = type(payload).__module__.split(".")[0] in _LIBRARIES
+    return known and hasattr(payload, "dtype") and is_importable(type(payload))
+
+
+def _is_plain(key: Any) -> bool:
+    """Check that the text of a key says all about it."""
+    if type(key) is tuple:
+        return all(_is_plain(part) for part in key)
+    return type(key) in (str, int, float, bool, bytes, type(None))
+
+
+def _as_array(values: Any) -> Array | None:
+    """Convert ``values`` to an array of numbers; return None if they are not numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # of unequal lengths
+        return None
+    return array if array.dtype.kind in "biufc" else None
+
+
+def _runs_of(values: Any, otherwise: int) -> int:
+    """Count the runs of the first array among ``values``."""
+    arrays = (value for value in values if isinstance(value, np.ndarray) and value.ndim in (2, 3))
+    first = next(arrays, None)
+    return otherwise if first is None else int(first.shape[-2])
+
+
+def _fields_of(payload: Any) -> dict[str, Any]:
+    """Collect all fields of an object, in its ``__dict__`` or in slots."""
+    slots = (slot for base in type(payload).__mro__ for slot in _slots(base) if slot not in ("__dict__", "__weakref__"))
+    values = {slot: getattr(payload, slot) for slot in slots if hasattr(payload, slot)}
+    return {**values, **getattr(payload, "__dict__", {})}
+
+
+def _slots(base: type) -> tuple[str, ...]:
+    named = base.__dict__.get("__slots__", ())
+    names = (named,) if isinstance(named, str) else tuple(named)
+    return tuple(
+        f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+        for name in names
+    )
+
+
+def is_importable(kind: type) -> bool:
+    """Check whether sender and receiver both know a class: its module has it under its name.
+
+    A class that is created for a message could carry anything.
+
+    >>> is_importable(SecmixError), is_importable(type("Made", (), {"secret": 3}))
+    (True, False)
+    """
+    member: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        member = getattr(member, name, None)
+    return member is kind
+
+
+def _with_fields(kind: type, fields: Mapping[str, Any], what: str) -> Any:
+    """Build an object of the class ``kind`` with ``fields`` and nothing else.
+
+    Raises SecmixError if such an object has more than its fields, as a subclass of str or list has.
+    """
+    try:
+        built: Any = object.__new__(kind)
+        for name, value in fields.items():
+            object.__setattr__(built, name, value)
+    except (TypeError, AttributeError) as error:
+        raise SecmixError(
+            f"a message of kind '{what}' is a {kind.__name__}, which has content besides its fields; send its fields "
+            "instead"
+        ) from error
+    return built

@@ -3,17 +3,18 @@
 Index arrays give sender, receiver and content of each message; ``payload`` has each content once, even if a broadcast
 carries it to many neighbours. Axis ``runs`` is the Monte Carlo axis: the same messages, with other data and masks. The
 rows of a view are the messages of a transcript that one adversary reads; beside them stand the lines of a network that
-they came over.
+they came over. Listeners are called for messages as they pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -276,3 +277,59 @@ def joined_lines(lines: Iterable[Lines]) -> Lines:
 
 def _ordered(a: int, b: int) -> Pair:
     return min(a, b), max(a, b)
+
+
+Listener = Callable[[Any, Block | None], None]
+"""Called twice for each message, with its channel: with None before it is sent, and the recorded block afterwards."""
+
+_CONTEXT_LISTENERS: ContextVar[tuple[Listener, ...] | None] = ContextVar("listeners", default=None)
+_LISTENERS: list[tuple[Listener, int]] = []  # with the thread that listens
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Call ``listener`` for each message on every channel meanwhile, whether the channel records or not.
+
+    The first call shows a message even if the channel's class records differently, or not at all. A thread that is
+    started meanwhile, or another context, has no listeners of its own, and calls those of all threads. Listeners add
+    up: a new one never replaces an earlier one.
+
+    Examples
+    --------
+    >>> from secmix.transcript import Channel
+    >>> blocks = []
+    >>> with listening(lambda channel, block: blocks.append(block)):
+    ...     _ = Channel(record=False).send(0, 0, 1, "aside", np.ones((1, 1)))
+    >>> blocks[0], blocks[1].kind
+    (None, 'aside')
+    """
+    token = _CONTEXT_LISTENERS.set((*(_CONTEXT_LISTENERS.get() or ()), listener))
+    _LISTENERS.append(entry := (listener, threading.get_ident()))
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(entry)
+        _CONTEXT_LISTENERS.reset(token)
+
+
+@contextmanager
+def unrelated() -> Iterator[None]:
+    """Keep this thread's messages from the listeners of other threads meanwhile, such as those of another audit.
+
+    Its own listeners are called as before.
+    """
+    thread = threading.get_ident()
+    own = _CONTEXT_LISTENERS.get()
+    if own is None:  # another context of this thread: its listeners are of the same audit
+        own = tuple(listener for listener, of_thread in _LISTENERS if of_thread == thread)
+    token = _CONTEXT_LISTENERS.set(own)
+    try:
+        yield
+    finally:
+        _CONTEXT_LISTENERS.reset(token)
+
+
+def listeners() -> list[Listener]:
+    """List who is called for a message of this thread, in this context."""
+    own = _CONTEXT_LISTENERS.get()
+    return [listener for listener, _ in _LISTENERS] if own is None else list(own)
