@@ -10,8 +10,8 @@ from secmix import Mixture, Network
 from secmix.adversaries import rounds_needed
 from secmix.auditing.setup import public_start
 from secmix.data import gaussian
+from secmix.mixture import local_statistics
 from secmix.protocols import DistributedEM, Plain
-from secmix.protocols.em.statistics import local_statistics
 
 
 def problem(h, d, c, rounds, seed):

@@ -24,10 +24,9 @@ from analysis.li_2022.report import report
 from analysis.study import Numbers, find_data, options, provenance, run_parts, write
 from secmix._base.checks import Array
 from secmix.errors import DataError, NetworkError, SecmixError
-from secmix.mixture import Mixture
+from secmix.mixture import Center, Mixture
 from secmix.network import Network
 from secmix.protocols import PDMM, DistributedEM, EMRun, Plain, SecureSum, SumProtocol
-from secmix.protocols.em.statistics import Center
 
 TEXT = "PDMM, asynchronous, any y⁽⁰⁾"
 REG_COVAR = 1e-6  # scikit-learn's default too

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 from secmix import Mixture, Network
 from secmix.auditing.setup import build_model, build_setup
 from secmix.errors import SecmixError
+from secmix.mixture import local_statistics
 from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum, epsilon
 from secmix.protocols.em.defences import sensitivity
-from secmix.protocols.em.statistics import local_statistics
 from secmix.scenario import from_dict
 
 N = 6

@@ -16,8 +16,7 @@ from strategies import seeds
 
 from secmix import Mixture
 from secmix.errors import DataError
-from secmix.protocols.em import statistics
-from secmix.protocols.em.statistics import local_statistics, unpack, updated, width
+from secmix.mixture import local_statistics, unpack, updated, width
 
 
 def random_mixture(rng, *batch, k=3, d=2):
@@ -88,8 +87,8 @@ def test_statistics_do_not_depend_on_how_many_rows_are_taken_at_once(rows_at_onc
     rng = np.random.default_rng(0)
     mixture, rows = random_mixture(rng, 2), rng.normal(size=(2, 50, 2))
     expected = local_statistics(rows, mixture, likelihood=True)
-    monkeypatch.setattr(statistics, "_FEWEST", rows_at_once)
-    monkeypatch.setattr(statistics, "_NUMBERS", 1)
+    monkeypatch.setattr("secmix.mixture._FEWEST", rows_at_once)
+    monkeypatch.setattr("secmix.mixture._NUMBERS", 1)
     assert_allclose(local_statistics(rows, mixture, likelihood=True), expected, rtol=1e-12)
 
 

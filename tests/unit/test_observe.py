@@ -19,10 +19,9 @@ from secmix.auditing.observation.sum_observation import SumObservation, known_of
 from secmix.auditing.setup import PreparedData, SumSetup, build_setup
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed, read_off, rounding_units
-from secmix.mixture import Mixture
+from secmix.mixture import Mixture, local_statistics
 from secmix.network import Network
 from secmix.protocols import PDMM, Plain, SecureSum, SumProtocol
-from secmix.protocols.em.statistics import local_statistics
 from secmix.scenario import Scenario, from_dict, parse
 from secmix.transcript import SERVER, Channel
 

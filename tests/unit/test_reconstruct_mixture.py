@@ -10,8 +10,8 @@ from secmix import Mixture, Network
 from secmix.adversaries import Eavesdropper, KnownMessages
 from secmix.adversaries.reconstructions.interfaces import known_in_run
 from secmix.adversaries.reconstructions.mixture import implied_sums, reconstruct_mixture, row_moments
+from secmix.mixture import local_statistics
 from secmix.protocols import DistributedMixture, fit_mixtures
-from secmix.protocols.em.statistics import local_statistics
 from secmix.protocols.mixture.distributed_mixture import packed
 from secmix.transcript import SERVER, Channel, Origin
 

@@ -11,7 +11,7 @@ import pytest
 import secmix
 from secmix import Mixture
 from secmix.auditing.report import Report
-from secmix.protocols.em.statistics import local_statistics
+from secmix.mixture import local_statistics
 from secmix.reporting import words
 
 pytestmark = pytest.mark.delicate

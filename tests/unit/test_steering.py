@@ -10,8 +10,8 @@ from secmix import Mixture, Network
 from secmix.adversaries import HonestButCurious, MaliciousServer, Steering, detectability
 from secmix.adversaries.inversion.isolation import isolated_rows
 from secmix.errors import NetworkError, SecmixError
+from secmix.mixture import local_statistics
 from secmix.protocols import PDMM, Defences, DistributedEM, Plain, SecureSum
-from secmix.protocols.em.statistics import local_statistics
 
 pytestmark = pytest.mark.delicate
 

@@ -17,8 +17,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix._base.stable_order import oriented
 from secmix.adversaries.inversion.equations import Equations
-from secmix.mixture import Mixture
-from secmix.protocols.em.statistics import pack, unpack
+from secmix.mixture import Mixture, pack, unpack
 
 _FLAT = 1e-8
 """Share of the largest variance below which that of the rows in a direction does not count as known."""

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from secmix._base.checks import Array, Ints
-from secmix.protocols.em.statistics import width
+from secmix.mixture import width
 
 
 @dataclass(frozen=True)

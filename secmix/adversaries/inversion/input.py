@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from secmix._base.checks import Array, finite_array, integer
 from secmix.errors import DataError, SecmixError
-from secmix.mixture import Mixture
-from secmix.protocols.em.statistics import width
+from secmix.mixture import Mixture, width
 
 
 def numbers(rounds: int, c: int, d: int) -> int:

@@ -148,7 +148,7 @@ def invert_sums(
     Examples
     --------
     >>> import numpy as np
-    >>> from secmix.protocols.em.statistics import local_statistics
+    >>> from secmix.mixture import local_statistics
     >>> theta = Mixture([0.5, 0.5], [[0.0, 0.0], [2.0, 1.0]], np.repeat(np.eye(2)[None], 2, axis=0))
     >>> rows = np.array([[-1.0, 0.5], [0.3, 0.2], [2.5, 1.0]])
     >>> sums = local_statistics(rows, theta, likelihood=False).reshape(1, 2, 6)

@@ -23,7 +23,7 @@ def isolated_rows(sums: Array, parameters: Sequence[Mixture]) -> Array:
     components, are tried where they count one row.
 
     >>> import numpy as np
-    >>> from secmix.protocols.em.statistics import local_statistics
+    >>> from secmix.mixture import local_statistics
     >>> far = Mixture([0.5, 0.5], [[0.0], [50.0]], np.ones((2, 1, 1)))
     >>> sums = local_statistics(np.array([[-1.0], [1.0], [48.0]]), far, likelihood=False).reshape(1, 2, 3)
     >>> isolated_rows(sums, [far]).tolist()

@@ -22,8 +22,7 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.inversion.invert import invert_sums, rounds_needed
 from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
-from secmix.mixture import Mixture
-from secmix.protocols.em.statistics import pack
+from secmix.mixture import Mixture, pack
 from secmix.protocols.graphfed.aggregation import NodeMessage, packed, unpacked, unpacked_by_run
 from secmix.protocols.graphfed.graphfed_em import KIND, GraphFedEM
 

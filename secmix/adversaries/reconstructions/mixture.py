@@ -14,8 +14,7 @@ from secmix._base.checks import Array
 from secmix.adversaries.inversion.invert import invert_sums
 from secmix.adversaries.reconstructions.interfaces import KnownMessages, Reconstruction
 from secmix.adversaries.reconstructions.replay import replayed
-from secmix.mixture import Mixture
-from secmix.protocols.em.statistics import pack
+from secmix.mixture import Mixture, pack
 from secmix.protocols.mixture.distributed_mixture import DistributedMixture, unpacked, width
 
 _MOST = 150

@@ -21,10 +21,9 @@ from secmix.adversaries.passive.honest_but_curious import HonestButCurious
 from secmix.adversaries.steering.cut_search import Ball, HalfSpaces, Isolated, Shape, Sums
 from secmix.adversaries.tampering import TamperingChannel
 from secmix.errors import SecmixError
-from secmix.mixture import Mixture
+from secmix.mixture import Center, Mixture, pack, unpack, width
 from secmix.network import Network
 from secmix.protocols import EMRun, SumProtocol
-from secmix.protocols.em.statistics import Center, pack, unpack, width
 from secmix.transcript import SERVER, Channel, Transcript, View
 
 __all__ = ["Detectability", "Isolated", "MaliciousServer", "Steered", "Steering", "detectability"]

@@ -9,9 +9,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.auditing.observation.reading import Averaging, Reading
 from secmix.auditing.setup import SumSetup
-from secmix.mixture import Mixture
+from secmix.mixture import Mixture, local_statistics
 from secmix.protocols import EMRun
-from secmix.protocols.em.statistics import local_statistics
 
 _MOST_NUMBERS = 10**6  # of all rows
 _LEAST = 5  # least number of runs

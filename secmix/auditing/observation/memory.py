@@ -14,8 +14,8 @@ from secmix.errors import DataError, SecmixError
 from secmix.estimators.exact.linear import Probed
 from secmix.kernel.values.forms import MOST_TERMS
 from secmix.kernel.values.tables import MOST_VECTORS
+from secmix.mixture import width
 from secmix.protocols import EMRun, SumProtocol
-from secmix.protocols.em.statistics import width
 from secmix.protocols.interfaces import SumTraits
 from secmix.scenario import FEWEST_RUNS, Scenario
 from secmix.transcript import Transcript, at_most

@@ -14,9 +14,8 @@ import numpy as np
 
 from secmix._base.checks import Array, integer, positive
 from secmix.errors import SecmixError
-from secmix.mixture import Mixture
+from secmix.mixture import Mixture, unpack
 from secmix.privacy.gaussian_mechanism import gaussian_epsilon
-from secmix.protocols.em.statistics import unpack
 
 
 @dataclass(frozen=True)

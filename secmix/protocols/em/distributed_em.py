@@ -12,11 +12,10 @@ from sklearn.base import BaseEstimator
 
 from secmix._base.checks import Array, finite_array, integer, positive
 from secmix.errors import DataError, SecmixError
-from secmix.mixture import Mixture
+from secmix.mixture import Center, Mixture, statistics_by_node, updated
 from secmix.network import Network
 from secmix.protocols.em.defences import Defences
 from secmix.protocols.em.start import secure_start
-from secmix.protocols.em.statistics import Center, statistics_by_node, updated
 from secmix.protocols.interfaces import SumProtocol, SumTraits, averaged, without_average
 from secmix.protocols.sums.pdmm import PDMM
 from secmix.transcript import Channel, Transcript

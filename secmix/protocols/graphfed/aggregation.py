@@ -14,9 +14,8 @@ from secmix.aggregators import rule_named
 from secmix.aggregators.named import Rule
 from secmix.aggregators.stacks import apply_to_each, takes_stacks
 from secmix.errors import DataError, NetworkError
-from secmix.mixture import Mixture
+from secmix.mixture import Mixture, features, unpack
 from secmix.network import Network
-from secmix.protocols.em.statistics import features, unpack
 from secmix.protocols.remembered import Remembered
 
 # Beyond this size squares of squares overflow; no data that EM can fit come near it.

@@ -19,11 +19,10 @@ from secmix.aggregators import mixture_rules as rules
 from secmix.aggregators import rule_named
 from secmix.aggregators.mixture_rules import RejectedMixtures, wasserstein
 from secmix.errors import DataError, NotConverged, SecmixError, nearest
-from secmix.mixture import Mixture
+from secmix.mixture import Mixture, features
+from secmix.mixture import width as width  # of a message too
 from secmix.network import Network
 from secmix.protocols.collaboration import checked_parts
-from secmix.protocols.em.statistics import features
-from secmix.protocols.em.statistics import width as width  # of a message too
 from secmix.protocols.mixture.local_mixture import LocalFit, fit_mixtures
 from secmix.transcript import SERVER, Channel, Transcript
 

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from secmix._base.checks import integer
 from secmix.auditing.exposure.coalitions.knowledge import CoalitionKnowledge
-from secmix.protocols.em.statistics import width
+from secmix.mixture import width
 
 _MOST_TIED = 14  # up to so many nodes that several known sums connect, all parts are tried
 
