@@ -279,9 +279,20 @@ def build_model(
         tol=None,
         init=setup.start,
         hold_parameters=model.hold_parameters,
-        defences=Defences(**model.defences) if model.defences and defended else None,
+        defences=defences_of(cell) if defended else None,
         record=record,
     )
+
+
+def defences_of(cell: Scenario) -> Defences | None:
+    """Return the defences that the scenario sets; None where it sets none."""
+    return Defences(**cell.model.defences) if cell.model.defences else None
+
+
+def blurring(cell: Scenario) -> str:
+    """Name the defences by which what is sent no longer fixes the rows it is computed from; empty if there are none."""
+    defences = defences_of(cell)
+    return ", ".join(defences.words) if defences is not None and defences.blurs else ""
 
 
 def public_start(rows: Array, components: int, reg_covar: float) -> Mixture:

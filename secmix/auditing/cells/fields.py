@@ -17,12 +17,11 @@ from secmix.auditing.observation.collaboration_observation import CollaborationO
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.proof import in_words, proof_of
 from secmix.auditing.report import Cell, Finding
-from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup
+from secmix.auditing.setup import CollaborationSetup, Setup, SumSetup, blurring
 from secmix.auditing.soundness import Soundness
 from secmix.errors import brief
 from secmix.kernel import Clearance
 from secmix.network import nodes_listed
-from secmix.protocols import Defences
 from secmix.protocols.collaboration import CollaborationTraits
 from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released
@@ -179,11 +178,10 @@ def _notes_on_sums(cell: Scenario) -> list[str]:
         "exact evidence treats the summed vectors as independent between nodes and iterations; "
         "the measured evidence does not",
     ]
-    defences = Defences(**cell.model.defences)
-    if defences.blurs:
+    if blurred := blurring(cell):
         notes.append(
-            f"what enters the sums is blurred ({', '.join(defences.words)}): a sum or vector that is known is the "
-            "blurred one, and of the rows exact evidence is an upper bound"
+            f"what enters the sums is blurred ({blurred}): a sum or vector that is known is the blurred one, "
+            "and of the rows exact evidence is an upper bound"
         )
     return notes
 

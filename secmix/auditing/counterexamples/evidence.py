@@ -40,12 +40,11 @@ from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, 
 from secmix.auditing.observation.sum_observation import SumObservation
 from secmix.auditing.proof import proof_of, traced, unproved
 from secmix.auditing.report import Finding
-from secmix.auditing.setup import SumSetup, deep_copy
+from secmix.auditing.setup import SumSetup, blurring, deep_copy
 from secmix.auditing.soundness.numbers_read import Place
 from secmix.errors import SecmixError
 from secmix.estimators.exact.leakage import KNOWN
 from secmix.kernel import KnownSums
-from secmix.protocols import Defences
 from secmix.protocols.interfaces import SumTraits
 
 _STREAM = ("soundness", "witness")  # of random numbers, which its name decides
@@ -53,7 +52,7 @@ _STREAM = ("soundness", "witness")  # of random numbers, which its name decides
 
 def _applies(case: CellContext) -> bool:
     """Check that a sum is not proved, or a proof reveals an encoding, and that the data themselves are summed."""
-    summed = isinstance(case.setup, SumSetup) and not Defences(**case.cell.model.defences).blurs
+    summed = isinstance(case.setup, SumSetup) and not blurring(case.cell)
     policy = case.cell.policy
     asks = policy.max_revealed_nodes is not None or policy.max_normalised_leakage is not None
     return summed and asks and (bool(_reasons(case)) or _knows_an_encoding(case))

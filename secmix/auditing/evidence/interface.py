@@ -21,10 +21,9 @@ from secmix._base import plugins
 from secmix.auditing.cell_parts import LeakageCurve, Picture
 from secmix.auditing.observation.sum_observation import Observation, SumObservation
 from secmix.auditing.report import Finding
-from secmix.auditing.setup import Setup, SumSetup
+from secmix.auditing.setup import Setup, SumSetup, blurring
 from secmix.errors import ScenarioError, SecmixError
 from secmix.kernel.values.protocol_text import is_protocol
-from secmix.protocols import Defences
 from secmix.scenario import Scenario
 
 T = TypeVar("T")
@@ -220,9 +219,8 @@ def under_premises(case: CellContext, findings: list[Finding]) -> list[Finding]:
     """Weaken exact ``findings``: to lower bounds if premises are in doubt, to upper bounds if inputs are blurred."""
     if unmet_premises := case.observation.unmet_premises:
         findings = [at_least(finding, unmet_premises) for finding in findings]
-    defences = Defences(**case.cell.model.defences)
-    if defences.blurs:
-        findings = [_at_most(finding, defences) for finding in findings]
+    if blurred := blurring(case.cell):
+        findings = [_at_most(finding, blurred) for finding in findings]
     return findings
 
 
@@ -234,12 +232,11 @@ def at_least(finding: Finding, unmet_premises: list[str]) -> Finding:
     return finding.model_copy(update={**weaker, "notes": [*finding.notes, *unmet_premises]})
 
 
-def _at_most(finding: Finding, defences: Defences) -> Finding:
-    """Weaken an exact finding about blurred vectors: for the rows it is an upper bound.
+def _at_most(finding: Finding, blurred: str) -> Finding:
+    """Weaken an exact finding about vectors ``blurred`` by some defences: for the rows it is an upper bound.
 
     Given what a node sends, view and rows are independent, so that the view reveals no more of the rows than of that.
     """
-    blurred = ", ".join(defences.words)
     note = f"this is about what the node sends, blurred ({blurred}): no more is known of its rows, maybe less"
     bound = {
         "value": finding.high,

@@ -24,10 +24,10 @@ from secmix.auditing.exposure.coalitions import (
 )
 from secmix.auditing.observation.invertible_sums import InvertibleSums
 from secmix.auditing.observation.observe import observe
-from secmix.auditing.setup import CollaborationSetup, SumSetup, build_model
+from secmix.auditing.setup import CollaborationSetup, SumSetup, blurring, build_model
 from secmix.estimators.exact.linear import Probed, are_seeds
 from secmix.network import nodes_listed
-from secmix.protocols import Defences, Plain
+from secmix.protocols import Plain
 from secmix.protocols.interfaces import SumTraits
 from secmix.protocols.released import Released
 from secmix.scenario import PartSpec, Scenario
@@ -74,12 +74,11 @@ def exposure_of(
     if progress is not None:
         case = replace(case, progress=progress)
     exposure = least_coalitions(case, stream(cell.seed, "coalitions"))
-    defences = Defences(**cell.model.defences)
-    if defences.blurs:
-        note = f"what is sent is blurred ({', '.join(defences.words)}): what a coalition knows is the blurred vector"
+    if blurred := blurring(cell):
+        note = f"what is sent is blurred ({blurred}): what a coalition knows is the blurred vector"
         exposure = replace(exposure, notes=(*exposure.notes, note), blurred=True)
     if level == "rows":
-        exposure = _with_rows(cell, setup, exposure, recover=recover and not defences.blurs)
+        exposure = _with_rows(cell, setup, exposure, recover=recover and not blurred)
     return exposure
 
 

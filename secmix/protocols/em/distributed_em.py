@@ -156,8 +156,10 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         All runs take the same number of iterations: with ``tol``, until the last one has converged.
         """
         self._check(parts, network)
-        defences = self.defences or Defences()
-        parts = [defences.clipped(part) for part in parts]
+        defences = self.defences
+        likelihood_drop = None
+        if defences is not None:
+            parts, likelihood_drop = [defences.clipped(part) for part in parts], defences.likelihood_drop
         sums: SumProtocol = PDMM() if self.sums is None else self.sums
         channel = Channel(record=self.record)
         start_rng, mask_rng, sum_rng, noise_rng = rng.spawn(4)
@@ -180,22 +182,24 @@ class DistributedEM(BaseEstimator):  # type: ignore[misc]
         path, bounds, converged = [theta], np.empty((0, runs)), False
         # Mean log-likelihood of a node's rows where it last took part, and how many they are.
         taken_at, sizes = np.full((runs, n), -np.inf), np.array([part.shape[1] for part in parts])
-        asked = likelihood or bool(defences.likelihood_drop)
+        asked = likelihood or likelihood_drop is not None
         for t in range(self.max_iter):
             channel.iteration = t
             vectors = statistics_by_node(parts, theta, likelihood=asked)
-            if defences.likelihood_drop:
+            if likelihood_drop is not None:
                 likelihoods = vectors[..., -1] / sizes
-                takes_part = likelihoods >= taken_at - defences.likelihood_drop
+                takes_part = likelihoods >= taken_at - likelihood_drop
                 taken_at = np.where(takes_part, likelihoods, taken_at)
                 vectors *= takes_part[..., None]
             if asked and not likelihood:  # read by the node itself, and not sent
                 vectors = np.ascontiguousarray(vectors[..., :-1])
-            vectors = defences.sent(vectors, theta, noise_rng)
+            if defences is not None:
+                vectors = defences.sent(vectors, theta, noise_rng)
             if SumTraits.of(sums).reuses_masks and reused_masks is None:
                 reused_masks = sums.draw_masks(runs, vectors.shape[2], network, mask_rng)
             averages, _ = averaged(sums, vectors, network, sum_rng.spawn(1)[0], masks=reused_masks, channel=channel)
-            averages = defences.received(averages, self.n_components)
+            if defences is not None:
+                averages = defences.received(averages, self.n_components)
             theta = self._next(averages, theta, n)
             path.append(theta)
             if likelihood:
