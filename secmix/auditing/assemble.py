@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from secmix._base import plugins
 from secmix._base.naming import label, named
 from secmix.auditing import decide
-from secmix.auditing.advice.trials import with_what_the_report_says
-from secmix.auditing.cell_parts import Verdict
+from secmix.auditing.advice import changed_scenario, recommended
+from secmix.auditing.cell_parts import Outcome, Trial, Verdict
 from secmix.auditing.evidence.interface import installed
 from secmix.auditing.report import Cell, CellResult, Conclusion, Report, covered
 from secmix.auditing.setup import ReadyParts
+from secmix.errors import SecmixError
 from secmix.scenario import Scenario
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "networkx")
@@ -25,6 +28,7 @@ _BEYOND = (
     "knowledge of the data from elsewhere: the adversary knows the protocol and the public parameters, no rows",
     "timing, message sizes, and implementation faults outside the protocol's arithmetic",
 )
+_OUTCOMES: dict[Verdict, Outcome] = {"inconclusive": "open", "violated": "no use"}  # else it helps
 _FAR = 10.0
 """Output error from which on it is said first: rules that set messages aside reach 3 in the catalogue."""
 
@@ -50,7 +54,7 @@ def assemble(
         cell.model_copy(update={"number": number})
         for number, (cell, _) in zip(numbers or range(1, len(results) + 1), results, strict=True)
     ]
-    cells = [_with_names(cell) for cell in with_what_the_report_says(audited, numbered, ready_parts)]
+    cells = [_with_names(cell) for cell in _advised_by_all(audited, numbered, ready_parts)]
     findings = [
         finding.model_copy(update={"notes": [named(note, cell.names) for note in finding.notes]})
         if cell.names
@@ -156,6 +160,76 @@ def _sentence(verdict: Conclusion, cells: Sequence[Cell], question: str) -> str:
         f"The {question} holds in {named}{covered(cells)}. That is proved, under the assumptions that each combination "
         "names."
     )
+
+
+@dataclass(frozen=True)
+class _Audited:
+    scenario: Scenario
+    content: dict[str, Any]
+    kind: object  # the class of the protocol
+    cell: Cell
+
+
+def _advised_by_all(cells: Sequence[Scenario], results: Sequence[Cell], ready_parts: ReadyParts | None) -> list[Cell]:
+    """Return the cells of a report, each advised by the results of all; ``ready_parts`` as in ``build_setup``."""
+    pairs = zip(cells, results, strict=True)
+    audited = [_Audited(cell, _unlabelled(cell), _kind(cell, ready_parts), result) for cell, result in pairs]
+    advised = []
+    for own in audited:
+        trials = [_judged(trial, list(_cells_after(own, trial, audited))) for trial in own.cell.trials]
+        repairs = own.cell.coalitions.repairs if own.cell.coalitions is not None else []
+        advised.append(own.cell.model_copy(update={"trials": trials, "advice": recommended(trials, repairs)}))
+    return advised
+
+
+def _cells_after(own: _Audited, trial: Trial, audited: Sequence[_Audited]) -> Iterator[Cell]:
+    """Yield the cells of this report that are what the trial would make of ``own``."""
+    if not trial.change or trial.outcome == "cannot be run":
+        return
+    try:
+        wanted = _unlabelled(changed_scenario(own.scenario, trial.change))
+    except SecmixError:
+        return
+    swapped = _installed(trial.change["protocol"]) if set(trial.change) == {"protocol"} else None
+    for other in audited:
+        alike = swapped is not None and other.kind is swapped and _others(other.content) == _others(wanted)
+        if other is not own and (alike or other.content == wanted):
+            yield other.cell
+
+
+def _judged(trial: Trial, full_audits: Sequence[Cell]) -> Trial:
+    """Return the trial as the full audits of the same change have it; the best of them counts."""
+    if not full_audits:
+        return trial
+    best = min(full_audits, key=lambda cell: decide.ORDER.index(decide.of_leak(cell)))
+    verdict = decide.of_leak(best)
+    sentence = f"This report audits it in full, as {best.protocol}: {verdict}."
+    effect = "closed" if verdict == "holds" else ""
+    return trial.model_copy(update={"outcome": _OUTCOMES.get(verdict, "helps"), "effect": effect, "found": sentence})
+
+
+def _unlabelled(cell: Scenario) -> dict[str, Any]:
+    content = {key: value for key, value in cell.to_dict().items() if key not in ("title", "description")}
+    for part in ("protocol", "adversary"):
+        content[part] = {key: value for key, value in content.get(part, {}).items() if key != "label"}
+    return content
+
+
+def _others(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key != "protocol"}
+
+
+def _kind(cell: Scenario, ready_parts: ReadyParts | None) -> object:
+    """Return the class of a cell's protocol."""
+    part = (ready_parts or {}).get(("protocol", cell.protocol.name))
+    return type(part) if part is not None else _installed({"name": cell.protocol.name})
+
+
+def _installed(protocol: Any) -> object:
+    """Return the class behind an installed name; None for others, which are not loaded to compare them."""
+    name = protocol.get("name") if isinstance(protocol, Mapping) else None
+    known = plugins.available("protocols")
+    return known[name].load() if name in known else None
 
 
 _INPUT = re.compile(r"\bx(\d+)\b")

@@ -10,8 +10,7 @@ import pytest
 
 import secmix
 from secmix.adversaries import HonestButCurious
-from secmix.auditing.advice.measures import changed_scenario
-from secmix.auditing.advice.trials import in_words, tried
+from secmix.auditing.advice import changed_scenario, in_words, tried
 from secmix.auditing.cells.observed import observed
 from secmix.auditing.observation.observe import seeds_of
 from secmix.auditing.report import Cell, Report

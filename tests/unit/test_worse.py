@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from secmix.auditing.advice.measures import try_in_turn
+from secmix.auditing.advice import try_in_turn
 from secmix.auditing.cell_parts import NodeSummary, Robustness, RobustnessPoint, Standing, Verdict
 from secmix.auditing.decide import of_coalition
 from secmix.auditing.exposure.coalitions import Exposure, Least, NodeExposure

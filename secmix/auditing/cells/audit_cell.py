@@ -13,8 +13,7 @@ import numpy as np
 
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
-from secmix.auditing.advice.measures import advised
-from secmix.auditing.advice.trials import recommended, tried
+from secmix.auditing.advice import advised, recommended, tried
 from secmix.auditing.cell_parts import PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict, finite
 from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
 from secmix.auditing.cells.fields import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from secmix.auditing import decide
-from secmix.auditing.advice.trials import recommended
+from secmix.auditing.advice import recommended
 from secmix.auditing.cell_parts import Coalitions, NodeCoalition, Verdict
 from secmix.auditing.evidence.interface import why_failed
 from secmix.auditing.exposure.cell_exposure import exposure_of, recovered, spec_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from secmix._base.checks import Progress
 from secmix._base.random import sequence
-from secmix.auditing.advice.measures import changed_setup, fewer_iterations, fresh_masks, more_rows, try_in_turn
+from secmix.auditing.advice import changed_setup, fewer_iterations, fresh_masks, more_rows, try_in_turn
 from secmix.auditing.cells.audit_cell import revealed
 from secmix.auditing.exposure.cell_exposure import Level, equations_of, exposure_of, facing, spec_of
 from secmix.auditing.exposure.coalitions import Agent, Exposure, RowEquations
