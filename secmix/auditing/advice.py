@@ -273,7 +273,7 @@ def tried(case: CellContext, advised: Sequence[Advice], colluders: int, leaking:
 def recommended(trials: Sequence[Trial], repairs: Sequence[str] = ()) -> list[str]:
     """Return a report's advice: repairs of ``min_colluders``, then measures that help, are open or were not tried."""
     order = ("helps", "open", "not tried")
-    tried = sorted((t for t in trials if t.recommended), key=lambda trial: order.index(trial.outcome))
+    tried = sorted((t for t in trials if t.outcome in order), key=lambda trial: order.index(trial.outcome))
     return [*repairs, *map(in_words, tried)]
 
 

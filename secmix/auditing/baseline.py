@@ -47,9 +47,9 @@ def counted(
             unknown = f"an accepted finding is of no combination of this audit: {_who(entry)}; there are {there}"
             _log.warning("%s", brief(unknown))
     faults = [fault for cell in cells for fault in decide.faults(cell)]
-    verdicts = [fault.verdict for fault in faults if fault.counts]
+    verdicts = [fault.verdict for fault in faults if decide.counts(fault)]
     accepting = [fault.verdict for fault in faults if fault.accepted is not None]
-    known = [fault.verdict for fault in faults if fault.accepted is None and not fault.counts]
+    known = [fault.verdict for fault in faults if fault.accepted is None and not decide.counts(fault)]
     ends = sorted({entry.until for entry in in_force if any(_names(entry, cell) for cell in cells)})
     over = [entry for entry in ended if any(_names(entry, cell) for cell in cells)]
     acceptances = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,11 +28,6 @@ Standing = Literal[
 ]
 
 
-def finite(value: float) -> float | None:
-    """Convert infinity to None, since JSON has no infinity."""
-    return value if math.isfinite(value) else None
-
-
 class PlainModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -43,11 +37,6 @@ class Counted(PlainModel):
 
     since_baseline: Since | None = Field(default=None, description="Against the baseline, where there is one")
     accepted: str | None = Field(default=None, description="Why and until when somebody accepts it")
-
-    @property
-    def counts(self) -> bool:
-        """Whether it counts for the verdict of the whole report."""
-        return self.accepted is None and self.since_baseline != "no worse"
 
 
 class NodeSummary(Counted):
@@ -200,6 +189,8 @@ class Checked(PlainModel):
 
 Outcome = Literal["helps", "open", "not tried", "no use", "cannot be run"]
 """What became of a measure; *open*: this very report could not decide."""
+IN_VAIN = ("no use", "cannot be run")
+"""Outcomes of a measure that no report may recommend."""
 Effect = Literal["", "closed", "reduced", "bounded"]
 """What a measure that helps did to the leak, or to the error; empty: not told apart."""
 
@@ -216,11 +207,6 @@ class Trial(PlainModel):
     )
     found: str = Field(description="What the trial gave")
     plain: str = Field(default="", description="The measure in a few words without the field's own")
-
-    @property
-    def recommended(self) -> bool:
-        """Whether a report may recommend it: what was tried in vain it may not."""
-        return self.outcome not in ("no use", "cannot be run")
 
 
 class LeakageCurve(PlainModel):

@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from secmix.auditing.cell_parts import FAULTS, Coalitions, NodeSummary, PrivacyClaim, Robustness, Standing, Verdict
+from secmix.auditing.cell_parts import (
+    FAULTS,
+    Coalitions,
+    Counted,
+    NodeSummary,
+    PrivacyClaim,
+    Robustness,
+    Standing,
+    Verdict,
+)
 from secmix.auditing.evidence.interface import Evidence, evidence_of, is_of_runs
 from secmix.auditing.report import Cell, Conclusion, Finding
 from secmix.kernel import Clearance, Open, clear_bounds
@@ -420,10 +429,15 @@ def faults(cell: Cell) -> list[Fault]:
     return collected if worst([explained, cell.verdict]) == explained else [*collected, cell]
 
 
+def counts(fault: Counted) -> bool:
+    """Say whether a fault counts for the verdict of a report: no baseline had it, and nobody accepts it."""
+    return fault.accepted is None and fault.since_baseline != "no worse"
+
+
 def of_report(cells: Sequence[Cell]) -> Conclusion:
     """Decide on a report from its cells; what a baseline had already, or somebody accepts, does not count."""
     overall = worst(cell.verdict for cell in cells)
-    verdicts = [fault.verdict for cell in cells for fault in faults(cell) if fault.counts]
+    verdicts = [fault.verdict for cell in cells for fault in faults(cell) if counts(fault)]
     if verdicts:
         overall = worst(verdicts)
     elif overall in FAULTS:

@@ -14,7 +14,7 @@ import numpy as np
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.advice import advised, recommended, tried
-from secmix.auditing.cell_parts import PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict, finite
+from secmix.auditing.cell_parts import PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
 from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
 from secmix.auditing.cells.fields import (
     cell_fields,
@@ -30,7 +30,7 @@ from secmix.auditing.cells.fields import (
 from secmix.auditing.cells.groups import gather_in_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.observed import observed, premises_of, readable, solvable, unchecked
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, finite
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds
 from secmix.auditing.observation.sum_observation import SumObservation

@@ -19,8 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from secmix._base.checks import Array
-from secmix.auditing.cell_parts import finite
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, is_linear, under_premises
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, finite, is_linear, under_premises
 from secmix.auditing.observation.sum_observation import (
     UNEQUAL,
     SumObservation,

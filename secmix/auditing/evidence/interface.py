@@ -249,6 +249,11 @@ def _at_most(finding: Finding, blurred: str) -> Finding:
     return finding.model_copy(update={**bound, "notes": [*finding.notes, note]})
 
 
+def finite(value: float) -> float | None:
+    """Convert infinity to None, as findings hold it: JSON has no infinity."""
+    return value if math.isfinite(value) else None
+
+
 @dataclass(frozen=True)
 class LevelShares:
     """Chances of wrong accusations, of one cell; together at most its level.

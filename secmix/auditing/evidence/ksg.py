@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix.auditing.cell_parts import finite
 from secmix.auditing.evidence.decoding import Target, as_measured, leakage_curve, node_decoders
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind
+from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, Kind, finite
 from secmix.auditing.report import Finding
 from secmix.estimators.estimate import Estimate, Status, normalised
 from secmix.estimators.learned_decoders import Decoding, information_bound

@@ -13,7 +13,8 @@ import numpy as np
 from secmix._base.checks import Array
 from secmix.adversaries.attacks.attack import FARTHEST
 from secmix.auditing import decide
-from secmix.auditing.cell_parts import BOUND_ASSUMES, Damage, Robustness, RobustnessPoint, Verdict, finite
+from secmix.auditing.cell_parts import BOUND_ASSUMES, Damage, Robustness, RobustnessPoint, Verdict
+from secmix.auditing.evidence.interface import finite
 from secmix.auditing.setup import Setup
 from secmix.kernel import clear_bounds
 from secmix.scenario import PolicySpec

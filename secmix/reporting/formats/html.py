@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from secmix.auditing.cell_parts import NodeSummary
+from secmix.auditing.cell_parts import IN_VAIN, NodeSummary
 from secmix.auditing.report import Cell, Finding, Report, covered
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
@@ -105,7 +105,11 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"words": words, "robust": robust, "anchor": anchor, "picture_alt": picture_alt}
-    environment.globals |= {"exposure_tables": exposure_tables, "guards_explained": guards_explained}
+    environment.globals |= {
+        "exposure_tables": exposure_tables,
+        "guards_explained": guards_explained,
+        "in_vain": IN_VAIN,
+    }
     environment.globals["covered"] = covered
     environment.filters |= {
         "number": words.number,

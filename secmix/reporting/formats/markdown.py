@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from secmix.auditing.cell_parts import FAULTS, NodeSummary, PrivacyClaim, Robustness
+from secmix.auditing.cell_parts import FAULTS, IN_VAIN, NodeSummary, PrivacyClaim, Robustness
 from secmix.auditing.report import Cell, Finding, Report, covered
 from secmix.reporting import robustness as robust
 from secmix.reporting import words
@@ -146,7 +146,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
         parts += ["### Privacy and accuracy against the mask size"]
         parts += [_table(("σ", "Normalised leakage", "Relative error"), points)]
     parts += ["### What to change", _bullets(cell.advice, words.no_advice(cell))]
-    if vain := [f"{trial.advice} {trial.found}" for trial in cell.trials if not trial.recommended]:
+    if vain := [f"{trial.advice} {trial.found}" for trial in cell.trials if trial.outcome in IN_VAIN]:
         parts += ["### Tried, and of no use", _bullets(vain, "")]
     if cell.proof:
         parts += ["### What is proved", escape(cell.proof)]
