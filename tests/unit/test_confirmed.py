@@ -12,7 +12,7 @@ import secmix
 from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer
 from secmix.auditing.cells import confirm
-from secmix.auditing.cells.confirm import is_counted, is_estimated
+from secmix.auditing.evidence.interface import is_counted, is_estimated
 from secmix.auditing.report import Cell, Finding, Report
 from secmix.errors import SecmixError
 from secmix.network import Network

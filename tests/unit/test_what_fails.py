@@ -107,7 +107,7 @@ PARTS = [
     (audit_cell, "sigma_curve", "the curve over sizes of masks: it ran out of memory"),
     (audit_cell, "advised", "what to change: it ran out of memory"),
     (audit_cell, "tried", "what to change: it ran out of memory"),
-    (audit_cell, "confirmed", f"the rest: {NO_ROOM}"),
+    (audit_cell, "is_counted", f"the rest: {NO_ROOM}"),
     (audit_cell, "solvable", "what to change: it ran out of memory"),
     (run_cell, "with_coalitions", "who would have to collude: it ran out of memory"),
 ]

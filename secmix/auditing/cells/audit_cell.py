@@ -15,7 +15,7 @@ from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing import decide
 from secmix.auditing.advice import advised, recommended, tried
 from secmix.auditing.cell_parts import PrivacyClaim, Robustness, SigmaPoint, Trial, Verdict
-from secmix.auditing.cells.confirm import CONFIRMING, confirmed, is_estimated
+from secmix.auditing.cells.confirm import CONFIRMING, confirmed
 from secmix.auditing.cells.fields import (
     cell_fields,
     check_fields,
@@ -30,7 +30,15 @@ from secmix.auditing.cells.fields import (
 from secmix.auditing.cells.groups import gather_in_groups
 from secmix.auditing.cells.mask_size import sigma_curve
 from secmix.auditing.cells.observed import observed, premises_of, readable, solvable, unchecked
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, finite
+from secmix.auditing.evidence.interface import (
+    CellContext,
+    Evidence,
+    Gathered,
+    asked,
+    finite,
+    is_counted,
+    is_estimated,
+)
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds
 from secmix.auditing.observation.sum_observation import SumObservation
@@ -83,7 +91,8 @@ def audit_cell(
     steps = _Steps(names, notify, lambda measured, left: _so_far(case, checks, measured, left, reproduce))
     measured = _gathered(case, steps)
     steps.begin(CONFIRMING, _certain(measured), at_once=True)
-    gathered = confirmed(case, measured)
+    by_chance = any(is_counted(f) or is_estimated(f) for each in measured for f in each.findings)
+    gathered = confirmed(case, measured) if by_chance else measured  # what follows from the protocol needs none of that
     steps.begin(_ROBUSTNESS, gathered)
     robust, failed = _robustness(case)
     for step in of_claim:

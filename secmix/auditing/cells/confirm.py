@@ -18,29 +18,21 @@ from secmix._base.rates import lower_limit
 from secmix.auditing import decide
 from secmix.auditing.cells.groups import gather_in_groups
 from secmix.auditing.cells.observed import again, outcome_share
-from secmix.auditing.evidence.interface import CellContext, Evidence, Gathered, asked, evidence_of, level_shares
+from secmix.auditing.evidence.interface import (
+    CellContext,
+    Evidence,
+    Gathered,
+    asked,
+    is_counted,
+    is_estimated,
+    level_shares,
+)
 from secmix.auditing.observation.collaboration_observation import CollaborationObservation
 from secmix.auditing.report import Finding
 
 CONFIRMING = "what would accuse, again on fresh runs"
 _DEGREES = 6  # of Student's t: as ksg_estimator/levels.py has it; a normal interval of decoders errs too often
 _USUAL = 0.975  # the side of a 95 % interval
-
-
-def is_counted(finding: Finding) -> bool:
-    """Say whether its number is the share of runs in which data came out."""
-    return bool(finding.hits and finding.runs) and math.isclose(
-        finding.normalised_leakage, (finding.hits or 0) / (finding.runs or 1)
-    )
-
-
-def is_estimated(finding: Finding) -> bool:
-    """Say whether its lower end holds by chance only, and not by algebra or because the data came out."""
-    if finding.kind == "exact" or finding.status == "determined" or is_counted(finding):
-        return False
-    evidence = evidence_of(finding.evidence)
-    follows = evidence is not None and evidence.exact and finding.normalised_low == finding.normalised_leakage
-    return not follows
 
 
 def confirmed(case: CellContext, gathered: list[Gathered]) -> list[Gathered]:

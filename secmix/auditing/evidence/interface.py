@@ -249,6 +249,22 @@ def _at_most(finding: Finding, blurred: str) -> Finding:
     return finding.model_copy(update={**bound, "notes": [*finding.notes, note]})
 
 
+def is_counted(finding: Finding) -> bool:
+    """Say whether its number is the share of runs in which data came out."""
+    return bool(finding.hits and finding.runs) and math.isclose(
+        finding.normalised_leakage, (finding.hits or 0) / (finding.runs or 1)
+    )
+
+
+def is_estimated(finding: Finding) -> bool:
+    """Say whether its lower end holds by chance only, and not by algebra or because the data came out."""
+    if finding.kind == "exact" or finding.status == "determined" or is_counted(finding):
+        return False
+    evidence = evidence_of(finding.evidence)
+    follows = evidence is not None and evidence.exact and finding.normalised_low == finding.normalised_leakage
+    return not follows
+
+
 def finite(value: float) -> float | None:
     """Convert infinity to None, as findings hold it: JSON has no infinity."""
     return value if math.isfinite(value) else None
