@@ -187,11 +187,12 @@ def audit(
             meanwhile=partial(reporting.load, formats) if folder else lambda: None,
             deadline=deadline,
         )
-        lines = lines_of_cells(scenario, text)
+        # Without a folder, a scenario that was no file is in none that lines could be of.
+        lines = lines_of_cells(scenario, text) if source is not None or folder is not None else []
         audited = [cells[i] for i in every]
         counted_from_1 = [i + 1 for i in every]
         report = assemble(
-            scenario, results, command, path, [lines[i] for i in every], ready_parts, audited, counted_from_1
+            scenario, results, command, path, [lines[i] for i in every if lines], ready_parts, audited, counted_from_1
         )
         if before is not None or scenario.accepted:
             report = counted(report, before, scenario.accepted, date.today())

@@ -1,4 +1,4 @@
-"""The text of a TOML file, its plain values with limits on size and nesting, and the line of each key."""
+"""The text of a TOML file, its plain values, and the line of each key."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ _KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([\w-]+))\s*""")
 _SKIP = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _STRING = re.compile(r'"""(?:[^\\]|\\.)*?"""+|\'\'\'.*?\'\'\'+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'', re.DOTALL)
 _PLAIN = re.compile(r"[^,\]}\n#]+")
-_DEEPEST = 12
-_MOST_VALUES = 1_000_000
 
 
 def read_text(path: str | Path) -> str:
@@ -60,30 +58,6 @@ def _not_toml(text: str, source: str, message: str) -> str:
         return f"{where}: {shown(key.strip())} is given twice; keep one"
     quoted = '; text stands in quotes: key = "text"' if message == "Invalid value" else ""
     return f"{where} is not valid TOML: {message[0].lower()}{message[1:]}{quoted}"
-
-
-def check_size(content: Any, source: str, text: str) -> None:
-    """Check that integers fit 64 bits, and limit values and nesting, before anything is built."""
-    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), content)]
-    count = 0
-    while waiting:
-        path, value = waiting.pop()
-        count += 1
-        fault = ""
-        if isinstance(value, int) and value.bit_length() > 63:
-            fault = f"an integer beyond 64 bits; given {shown(value)}"
-        elif len(path) > _DEEPEST:
-            fault = f"nested more than {_DEEPEST} deep"
-        elif count > _MOST_VALUES:
-            fault = f"more than {_MOST_VALUES} values in all"
-        if fault:
-            line = line_of(text, path)
-            where = f"{source}, line {line}" if line else source
-            raise ScenarioError(f"{where}: {shown('.'.join(map(str, path[:4])))}: {fault}")
-        if isinstance(value, Mapping):
-            waiting += (((*path, str(key)), item) for key, item in value.items())
-        elif isinstance(value, (list, tuple)):
-            waiting += (((*path, k), item) for k, item in enumerate(value))
 
 
 def locations(text: str) -> dict[KeyPath, int]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from secmix._base.toml_text import check_size, line_of, read_text, read_toml
+from secmix._base.toml_text import line_of, read_text, read_toml
 from secmix.errors import ScenarioError, brief, expected, first_fault, nearest, shown
 from secmix.scenario.accepted import AcceptedSpec
 from secmix.scenario.claim_spec import ClaimSpec
@@ -29,6 +29,8 @@ from secmix.scenario.settings import (
 
 FEWEST_RUNS = 100
 _MOST_CELLS = 10_000
+_DEEPEST = 12
+_MOST_VALUES = 1_000_000
 _OF_MESSAGES = 300 / 4096  # of the memory; several things of their size are kept beside them
 _ASKS_NOTHING = PolicySpec.model_construct()  # where a claim is all that is asked
 
@@ -174,6 +176,30 @@ def from_dict(content: Mapping[str, Any], source: str = "the scenario", text: st
             line = line_of(text, ("sweep",))
             raise ScenarioError(f"{source}{f', line {line}' if line else ''}, {error}") from None
     return scenario
+
+
+def check_size(content: Any, source: str, text: str) -> None:
+    """Check that integers fit 64 bits, and limit values and nesting, before anything is built."""
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), content)]
+    count = 0
+    while waiting:
+        path, value = waiting.pop()
+        count += 1
+        fault = ""
+        if isinstance(value, int) and value.bit_length() > 63:
+            fault = f"an integer beyond 64 bits; given {shown(value)}"
+        elif len(path) > _DEEPEST:
+            fault = f"nested more than {_DEEPEST} deep"
+        elif count > _MOST_VALUES:
+            fault = f"more than {_MOST_VALUES} values in all"
+        if fault:
+            line = line_of(text, path)
+            where = f"{source}, line {line}" if line else source
+            raise ScenarioError(f"{where}: {shown('.'.join(map(str, path[:4])))}: {fault}")
+        if isinstance(value, Mapping):
+            waiting += (((*path, str(key)), item) for key, item in value.items())
+        elif isinstance(value, (list, tuple)):
+            waiting += (((*path, k), item) for k, item in enumerate(value))
 
 
 def faults(content: Mapping[str, Any], source: str = "the scenario", text: str = "") -> list[str]:

@@ -16,8 +16,9 @@ from typing import Any
 
 from secmix._base import plugins
 from secmix._base.safe_files import read_regular
-from secmix._base.toml_text import check_size, read_toml
+from secmix._base.toml_text import read_toml
 from secmix.errors import ScenarioError, nearest, shown
+from secmix.scenario.scenario import check_size
 
 _MOST_BYTES = 2**22
 _OWN = ("data", "load", "nodes", "rows_per_node", "runs", "rows")
