@@ -13,14 +13,13 @@ from secmix._base.checks import Array
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
 
 from .agreed import Agreeing
-from .expanded import Seeded
+from .expanded import KeptKeys
 from .published import right
 
 
-class SessionKeys(Seeded):
-    """Pairs share keys of 256 bits for the training, and the seed of each averaging is HMAC of its iteration."""
+class SessionKeys(KeptKeys):
+    """Has keys of 256 bits, and expands the HMAC of an iteration by SHAKE."""
 
-    reuses_masks = True
     width = 4
 
     def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
