@@ -94,10 +94,9 @@ class Colluders:
             )
         return able
 
-    def contribute(self, honest: Array, f: int, rng: np.random.Generator, name: str | None = None) -> Array:
-        """Make an attack's messages (f, p) on the honest contributions (h, p), by default those of its first attack."""
-        attacks = self.against([CONTRIBUTION])
-        return attacks[name or next(iter(attacks))](honest, f, rng, self.scale)
+    def contribute(self, honest: Array, f: int, rng: np.random.Generator) -> Array:
+        """Make the messages (f, p) of the first attack on the honest contributions (h, p)."""
+        return next(iter(self.against([CONTRIBUTION]).values()))(honest, f, rng, self.scale)
 
     def corrupt_nodes(self, network: Network) -> frozenset[int]:
         """Return the corrupt nodes, after checking that they exist and leave somebody honest."""

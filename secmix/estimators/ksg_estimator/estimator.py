@@ -170,8 +170,8 @@ def ksg(
     return Estimate(value / scale, low / scale, high / scale, unit, method, kind, status, tuple(notes))
 
 
-def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.Generator = 0) -> float:
-    """Return the value of ``ksg(x, y, k=k, rng=rng)`` alone, at a fraction of its price: no interval, no premises.
+def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3) -> float:
+    """Return the value of ``ksg(x, y, k=k)`` alone, at a fraction of its price: no interval, no premises.
 
     Infinite where a combination of x is a linear function of y. ``x``, ``y`` (N, d) or (N,) arrays; ``k``: neighbours,
     as in `ksg`. Raises DataError as `ksg`.
@@ -182,7 +182,7 @@ def ksg_number(x: ArrayLike, y: ArrayLike, *, k: int = 3, rng: int | np.random.G
     """
     samples, k = validated(x, y, None, k)
     samples = standardised_samples(samples)
-    for_ties, _, for_checks, _, _ = np.random.default_rng(rng).spawn(5)
+    for_ties, _, for_checks, _, _ = np.random.default_rng(0).spawn(5)
     nats = reader(k)(*untied(samples, for_ties))
     return math.inf if determined(samples, nats, for_checks) else nats
 

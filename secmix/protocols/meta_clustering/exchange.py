@@ -48,12 +48,12 @@ def exchanged(
     asked = [X for X, _ in data]
     if exchange == "predictions":
         asked = [
-            _to_all(channel, 0, j, "query rows", X.ravel(), m, encrypted).reshape(X.shape) for j, X in enumerate(asked)
+            _to_all(channel, j, "query rows", X.ravel(), m, encrypted).reshape(X.shape) for j, X in enumerate(asked)
         ]
     else:
         for i in others:
             if (stored := kept_rows(models[i])) is not None:
-                _to_all(channel, 0, i, "rows of the model", stored.ravel(), m, encrypted)
+                _to_all(channel, i, "rows of the model", stored.ravel(), m, encrypted)
     pool = Parallel(n_jobs=n_jobs, prefer="threads")
     values: list[list[Array]] = pool(delayed(_values)(models[i], asked) for i in others)
     kind = "predictions" if exchange == "predictions" else "model values"
@@ -138,14 +138,14 @@ def _announced(losses: Array, channel: Channel, encrypted: bool) -> Array:
     return np.array(arrived[:, 0, :].T)
 
 
-def _to_all(channel: Channel, round: int, sender: int, kind: str, flat: Array, m: int, encrypted: bool) -> Array:
-    """Send one message from ``sender`` to every other learner, and return what arrives."""
+def _to_all(channel: Channel, sender: int, kind: str, flat: Array, m: int, encrypted: bool) -> Array:
+    """Send one message from ``sender`` to every other learner in the first round, and return what arrives."""
     receiver = [i for i in range(m) if i != sender]
     if not receiver:
         return flat
     content = np.zeros(len(receiver), dtype=np.intp)
     payload = flat[None, None]
-    return np.array(channel.send(round, sender, receiver, kind, payload, encrypted=encrypted, content=content)[0, 0])
+    return np.array(channel.send(0, sender, receiver, kind, payload, encrypted=encrypted, content=content)[0, 0])
 
 
 def _all_pairs(senders: Iterable[int], m: int) -> tuple[Ints, Ints]:
