@@ -314,7 +314,7 @@ def follow(
             fit.counts.append(numbers)
 
     own = own_of(protocol, modules)
-    made = functools.partialmethod(_made, channel)
+    of_call = functools.partialmethod(_made, channel)
     with ExitStack() as end, replaced(modules, own), following(trace), guarded(protocol), listening(_other_channel):
         end.enter_context(uncollected())
         end.enter_context(with_method(ThreadPoolExecutor, "submit", _submit_in_turn))
@@ -341,7 +341,10 @@ def follow(
                         trace.lasting_streams = range(streams, len(trace.streams))
                 any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
-                with drawing_apart(beside), nullcontext() if way.is_heard else with_method(Channel, "__init__", made):
+                with (
+                    drawing_apart(beside),
+                    nullcontext() if way.is_heard else with_method(Channel, "__init__", of_call),
+                ):
                     _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel, way.is_heard)
                 look(varying)
             except (LeftTrace, Exception) as error:

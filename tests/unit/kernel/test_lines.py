@@ -119,7 +119,7 @@ at secret places, bits that are packed, keys by ``struct.pack``, PBKDF2, spawn k
 that leave out a value, and functions of SciPy's and of ``statistics``; of calls that repeat, of a text that is
 hashed once, and of twelve slips of a tenth set against these."""
 
-READ_AGAIN = 303
+READ_AGAIN = 317
 """The cost of what passes as bytes and is read again, as practice uploads words; of keys that an object keeps for its
 next fit, by four slips of an eleventh hand; of a file of its own for what a protocol's text says; and of figures that
 are kept elsewhere and calls of several kinds, by twenty-one slips of a twelfth hand."""
@@ -166,7 +166,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 2250  # the most is secure aggregation; a few hang on what is installed
+    assert len(believed) <= 2300  # the most is secure aggregation; a few hang on what is installed
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     more = (
