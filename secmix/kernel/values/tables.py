@@ -102,9 +102,7 @@ class Table:
     def _leave_out(self) -> None:
         """Leave out variables that are not in it."""
         used, self.written = self.coefficients.any(axis=tuple(range(self.scale.ndim))), 0
-        if not used.all():
-            self.coefficients = self.coefficients.compress(used, -1)
-            self.columns = _shared(self.columns[used].tobytes())
+        self.coefficients, self.columns = self.coefficients.compress(used, -1), _shared(self.columns[used].tobytes())
 
     def _arrays(self) -> tuple[Any, ...]:
         return self.values, self.coefficients, self.scale, self.depends, self.span
