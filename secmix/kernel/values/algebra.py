@@ -143,7 +143,7 @@ def _joined_rows(tables: Iterable[Table], first: int, last: int) -> tuple[Any, l
     labels, used = np.arange(last - first + 1), []
     for table in tables:
         of_column = labels[table.columns - first]
-        if (of_column == of_column[0]).all():  # others have joined these before
+        if (of_column == of_column[:1]).all():  # others have joined these before, or there are none
             used.append([(row, 0) for row in np.flatnonzero(_flat(table).any(axis=1)).tolist()])
             continue
         row_of, column_of = _flat(table).nonzero()

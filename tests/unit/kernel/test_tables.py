@@ -423,3 +423,10 @@ def test_factors_that_differ_by_entry_or_are_none_multiply_numbers(factors: np.n
     x = vectors(trace, (2, 2, 3))
     with np.errstate(all="ignore"):
         assert not isinstance(product := x * factors, Followed) or product.table is None
+
+
+def test_a_table_of_no_variables_joins_nothing() -> None:
+    empty = Table(np.ones((2, 1)), np.empty(0, np.int64), np.ones((2, 0)), np.ones(2), np.zeros(2), np.ones((2, 1)))
+    labels, used = algebra._joined_rows([empty], 0, 1)
+    assert labels.tolist() == [0, 1]
+    assert used == [[]]
