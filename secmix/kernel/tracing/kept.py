@@ -177,7 +177,9 @@ class _Walk:
             if len(self.kinds) > 1:  # what the threads of a pool keep of their own is not seen
                 return object()
         if _has_no_data(kind):
-            own = vars(value) if _name(kind) == "_thread._local" else _added_to(value)  # those of this thread
+            own = (
+                vars(value) if _name(kind) == "_thread._local" else _added_to(value, self.foreign)
+            )  # those of this thread
             return self._each(own, path, own.__setitem__ if kind == threading.local else None)
         if isinstance(value, (types.MethodDescriptorType, types.ClassMethodDescriptorType)):
             return value.__qualname__
@@ -327,7 +329,7 @@ def _has_no_data(kind: Any) -> bool:
     return issubclass(kind, (OfStream, *_NAMED)) or _name(kind).startswith(_NO_DATA)
 
 
-def _added_to(value: Any) -> dict[str, Any]:
+def _added_to(value: Any, foreign: set[str]) -> dict[str, Any]:
     """Return what was added to an object that carries no data of its own, and how much a generator has drawn."""
     if isinstance(value, Draws) and value.secret is False:
         return {"drawn": str(value.drawn_before)}
@@ -338,18 +340,13 @@ def _added_to(value: Any) -> dict[str, Any]:
     is_plumbing = isinstance(value, logging.Logger) or _name(kind).startswith(("logging.", "concurrent."))
     own = getattr(value, "__dict__", {}) if is_plumbing else {}
     written = {name: each.getvalue() for name, each in own.items() if isinstance(each, (io.StringIO, io.BytesIO))}
-    return written | {n: x for n, x in own.items() if n not in _PLUMBING or is_protocol(_file_of_class(x))}
+    return written | {n: x for n, x in own.items() if n not in _PLUMBING or type(x).__module__ in foreign}
 
 
 def _package(names: Mapping[str, Any]) -> str:
     """Return the package of a module, or of the module that has a class, by what it names."""
     name = names.get("__name__") or names.get("__module__")
     return name.partition(".")[0] if isinstance(name, str) else ""
-
-
-def _file_of_class(value: Any) -> str:
-    """Return the file that has the class of an object; where none has it, as none of Python's own."""
-    return getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<frozen >"
 
 
 def is_filled(cell: Any) -> bool:

@@ -393,6 +393,23 @@ def test_figures_among_modules_and_on_streams_are_seen(monkeypatch: pytest.Monke
     assert digest(Holder()) != listening
 
 
+class Terminal:
+    """A library's stream, with what cannot be compared."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+
+
+Terminal.__module__ = "a_library.console"
+
+
+def test_a_librarys_stream_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else no audit of the command line would hold: its messages go to a stream that refuses to be compared."""
+    terminal: Any = Terminal()
+    monkeypatch.setattr(logging.getLogger("kept"), "handlers", [logging.StreamHandler(terminal)])
+    assert digest(Holder()) == digest(Holder())
+
+
 def test_what_a_library_adds_to_itself_is_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     before = digest(Holder())
     monkeypatch.setattr(nx.utils, "added", nx.Graph(), raising=False)
