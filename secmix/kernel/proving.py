@@ -136,10 +136,8 @@ def prove(
         most = min(_MOST_RUNS, max(_NUMBERS * len(fit.results) // max(_size(fit), 1), 2))
         if any(map(_leaves_something, fits)) or _leaves_in_use(protocol, network, brief[0], {1, 2, runs, most}, seed):
             mixed = [_of_all_kinds(run, brief[0], runs)]
-    for of_all in mixed:  # if it leaves nothing, a kind that is not traced does
-        after = of_all.kept[len(of_all.kept) // _ROUNDS :] if _leaves_something(of_all) else [object(), object()]
-        looks += [(after[0], each) for each in after[1:]]
-    fits += mixed
+            looks += _looks_at_all(mixed[0])
+            fits += mixed
     texts: list[Place] = []
     guards = {guard: each.trace.script for each in (*reversed(others), *discarded, fit) for guard in _guards(each)}
     in_call = {  # how often each is met in a call
@@ -210,6 +208,17 @@ def _of_all_kinds(run: Callable[..., Fit], inputs: Any, runs: int) -> Fit:
     return run([each for each, _ in several], ways=[way for _, way in several])
 
 
+def _looks_at_all(fit: Fit) -> list[tuple[Any, Any]]:
+    """Pair what is kept once calls of all kinds have come with what is kept after each later one.
+
+    Where no trace shows what a call leaves, the two of the one pair are unlike.
+    """
+    if not _leaves_something(fit):  # so a kind leaves something that is not traced
+        return [(object(), object())]
+    first, *later = fit.kept[len(fit.kept) // _ROUNDS :]
+    return [(first, each) for each in later]
+
+
 def _leaves_in_use(protocol: Any, network: Network, inputs: Any, sizes: Iterable[int], seed: int) -> bool:
     """Say whether an untraced call of any kind leaves anything, also of those kinds that take long to trace."""
     used, channel, modules, rng = copied(protocol), Channel(), modules_of(protocol), np.random.default_rng([seed])
@@ -220,8 +229,8 @@ def _leaves_in_use(protocol: Any, network: Network, inputs: Any, sizes: Iterable
     before = look()
     for size, way in itertools.product(sorted(sizes), _WAYS):
         batch = np.repeat(inputs, size, axis=0)
-        masks = used.draw_masks(size, inputs.shape[2], network, rng) if way.has_masks else None
         with suppress(Exception):  # of which others tell
+            masks = used.draw_masks(size, inputs.shape[2], network, rng) if way.has_masks else None
             used.average(batch, network, rng, masks=masks, channel=channel if way.is_heard else None)
         if look() != before:
             return True

@@ -51,7 +51,11 @@ _NO_DATA += ("ipykernel.", "_pytest.", "builtins.PyCapsule", "concurrent.futures
 """Names of classes whose objects carry no data of their own from call to call: locks, loggers, code, shells, tests."""
 _PLUMBING = ("manager", "parent", "stream", "_cache", "lock")  # of loggers: what others have beside them
 _AS_IT_IS = sys.stdlib_module_names | {"numpy", "scipy", "networkx"}  # all that is loaded whole by now
-_MODULES = [x for name, x in [*sys.modules.items()] if name.partition(".")[0] in _AS_IT_IS - {"__main__"}]
+_MODULES = [
+    x
+    for name, x in [*sys.modules.items()]
+    if name.partition(".")[0] in _AS_IT_IS and isinstance(x, types.ModuleType)  # None stands for what is not to load
+]
 _CLASSES = {id(each): each for of in _MODULES for each in list(vars(of).values()) if isinstance(each, type)}
 AT_FIRST: list[tuple[Mapping[str, Any], int]] = [(x, len(x)) for x in map(vars, (*_MODULES, *_CLASSES.values()))]
 """What modules and classes name, and how much that was before any protocol is followed: what is added comes last."""
@@ -177,9 +181,8 @@ class _Walk:
             if len(self.kinds) > 1:  # what the threads of a pool keep of their own is not seen
                 return object()
         if _has_no_data(kind):
-            own = (
-                vars(value) if _name(kind) == "_thread._local" else _added_to(value, self.foreign)
-            )  # those of this thread
+            is_of_thread = _name(kind) == "_thread._local"  # of this one
+            own = vars(value) if is_of_thread else _added_to(value, self.foreign)
             return self._each(own, path, own.__setitem__ if kind == threading.local else None)
         if isinstance(value, (types.MethodDescriptorType, types.ClassMethodDescriptorType)):
             return value.__qualname__

@@ -167,3 +167,17 @@ class ReadsWhereItLies(RingSum):
 def test_blocks_that_are_read_where_they_lie_are_noted() -> None:
     found = prove(ReadsWhereItLies(), NETWORK, np.random.default_rng(1).normal(size=(3, 1, 3, 2)))
     assert any("what the channel has carried" in each for each in found.covers)
+
+
+class FewMasks(RingSum):
+    """Has no masks for many runs."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        if runs > 400:
+            raise ValueError("too many runs")
+        return super().draw_masks(runs, m, network, rng)
+
+
+def test_masks_that_cannot_be_drawn_for_many_runs_end_the_proof() -> None:
+    found = prove(FewMasks(), NETWORK, np.random.default_rng(1).normal(size=(3, 1, 3, 2)))
+    assert "a call in use ends in ValueError: too many runs" in found.open

@@ -119,7 +119,7 @@ at secret places, bits that are packed, keys by ``struct.pack``, PBKDF2, spawn k
 that leave out a value, and functions of SciPy's and of ``statistics``; of calls that repeat, of a text that is
 hashed once, and of twelve slips of a tenth set against these."""
 
-READ_AGAIN = 312
+READ_AGAIN = 324
 """The cost of what passes as bytes and is read again, as practice uploads words; of keys that an object keeps for its
 next fit, by four slips of an eleventh hand; of a file of its own for what a protocol's text says; and of figures that
 are kept elsewhere and calls of several kinds, by twenty-one slips of a twelfth hand."""
