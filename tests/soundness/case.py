@@ -134,7 +134,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Call:
-    """How an averaging is called: of so many runs, with a channel and masks that are handed over, or without."""
+    """Say how an averaging is called: of so many runs, with a channel and masks that are handed over, or without."""
 
     runs: int = 1
     has_channel: bool = True

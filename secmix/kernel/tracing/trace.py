@@ -162,7 +162,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Way:
-    """How a protocol is called: on a channel that is handed over or on its own, with or without masks."""
+    """Say how a protocol is called: on a channel that is handed over or on its own, with or without masks."""
 
     is_heard: bool = True
     has_masks: bool = False

@@ -64,7 +64,7 @@ class PDMM:
     Examples
     --------
     >>> import numpy as np
-    >>> from secmix.network import Network, nodes_in_words
+    >>> from secmix.network import Network
     >>> averages, _ = PDMM(sigma=10.0).average([[[1.0], [2.0], [6.0]]], Network.cycle(3), np.random.default_rng(0))
     >>> averages.round(6)[0, :, 0].tolist()
     [3.0, 3.0, 3.0]

@@ -266,7 +266,7 @@ class NotListed(Later):
 
 
 class Zero:
-    """What is where nothing is yet, and how often nothing was there."""
+    """Stand where nothing is yet, and count how often nothing was there."""
 
     uploads = 0
 
