@@ -27,5 +27,4 @@ PENDING: dict[str, str] = {
     "antithetic masks of many runs": "holds",
     "a block of masks for many runs": "holds",
     "a block of masks for many runs of words": "holds",
-    "cached pages of masks": "holds",
 }
