@@ -77,8 +77,9 @@ def drive(folder: Path, hindrance: str, room: int, *, before: str = "") -> Any:
 
 
 @pytest.fixture(scope="module")
-def expected() -> dict[str, Any]:
-    return secmix.audit(SCENARIO).to_dict()
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The report of an audit with room enough; into a folder too, for only then its cells have lines in a file."""
+    return secmix.audit(SCENARIO, out=tmp_path_factory.mktemp("expected")).to_dict()
 
 
 @pytest.fixture(scope="module")
