@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -307,4 +308,38 @@ def _may_be_same(function: str, *seeds: Sequence[Piece]) -> bool:
             return False
     sources = [each.keys() for each in several]
     secret = filter(is_secret_piece, itertools.chain(*differing))
-    return bits_of(each for each in secret if origin_of(each) not in sources[0] & sources[1]) < ENOUGH
+    of_one_alone = bits_of(each for each in secret if origin_of(each) not in sources[0] & sources[1])
+    return max(of_one_alone, *(_bits_apart(differing, kind) for kind in ("byte", "draw"))) < ENOUGH
+
+
+def _bits_apart(pairs: Iterable[tuple[Piece, Piece]], kind: str) -> float:
+    """Count the bits of the chance that all pairs are equal, of uniform pieces of one kind in different places.
+
+    Of pieces that hang together by several pairs some are equal where the others are: these are not counted.
+    """
+    joined: dict[Piece, Piece] = {}
+
+    def first(piece: Piece) -> Piece:
+        while piece in joined:
+            piece = joined[piece]
+        return piece
+
+    total = 0.0
+    for one, other in pairs:
+        bits = min(_bits_of_uniform(one), _bits_of_uniform(other)) if one[0] == other[0] == kind else 0.0
+        one, other = first(one), first(other)
+        if bits and one != other:
+            joined[one] = other
+            total += bits
+    return total
+
+
+def _bits_of_uniform(piece: Piece) -> float:
+    """Count the bits of a byte of a stream, or of a whole draw; zero of what may be less than uniform."""
+    source, trace = source_of(piece), now()
+    number = trace.own(source[1]).stream if isinstance(source, tuple) else source
+    if number >= 0 and (trace.streams[number].bits < ENOUGH or trace.streams[number].key[0] in (PUBLIC, AGREED)):
+        return 0.0
+    if piece[0] == "byte":
+        return 0.0 if isinstance(source, tuple) else 8.0
+    return math.log2(piece[2]) if piece[2] == trace.own(piece[1]).range else 0.0

@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import logging
 import operator
+import os
 import secrets
 import time
 from collections.abc import Iterator
@@ -101,6 +102,29 @@ class FromSecrets(Words):
     def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
         drawn = [secrets.token_bytes(8 * m) for _ in range(runs * self.count(network))]
         return np.array([np.frombuffer(block, dtype=np.uint64) for block in drawn]).reshape(runs, -1, m)
+
+
+class CutFromOneBlock(Seeded):
+    """Asks the system for one block of bytes, and cuts a seed for each pair out of it."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Array:
+        count = runs * self.count(network)
+        block = os.urandom(32 * count)
+        return np.array([np.frombuffer(block[32 * k : 32 * k + 32], np.uint64) for k in range(count)]).reshape(
+            runs, -1, 4
+        )
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        return np.frombuffer(hashlib.shake_256(seed.tobytes()).digest(8 * m), np.uint64)
+
+
+class TwoKeysOfOneDigest(Seeded):
+    """Derives 64 bytes of a seed: the first half is the key of the weights, the second that of the biases."""
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Array:
+        derived = hashlib.shake_256(seed.tobytes()).digest(64)
+        halves = (derived[:32], m // 2), (derived[32:], m - m // 2)
+        return np.concatenate([np.frombuffer(hashlib.shake_256(key).digest(8 * k), np.uint64) for key, k in halves])
 
 
 class SelfAndPairs(Seeded):
@@ -289,6 +313,8 @@ CASES = [
     right("a ratchet", Ratchet, SERVED, BONAWITZ, **SYSTEMS),
     right("X25519", Exchanged, SERVED, BONAWITZ, **SYSTEMS),
     right("masks of the system", FromSecrets, SERVED, PERFECT, **SYSTEMS),
+    right("seeds cut from one block", CutFromOneBlock, SERVED, BONAWITZ, **SYSTEMS),
+    right("two keys of one digest", TwoKeysOfOneDigest, SERVED, BONAWITZ, **SYSTEMS),
     right("seeds of pairs and one's own", SelfAndPairs, SERVED, BONAWITZ, **SYSTEMS),
     right("a ring of chunks", RingAllReduce, OUT, PERFECT, **SYSTEMS),
     right("a heap of sums", Heap, OUT, PERFECT, **SYSTEMS),

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, HonestButCurious
 from secmix.kernel import KnownSums, Open, clear, prove
 from secmix.kernel.randomness.draws import Draws, pieces_of
-from secmix.kernel.randomness.secret_bytes import SecretBytes
-from secmix.kernel.randomness.streams import bits_of, system_bytes
+from secmix.kernel.randomness.secret_bytes import SecretBytes, octet
+from secmix.kernel.randomness.streams import AGREED, ENOUGH, bits_of, fresh_bytes, stream_of, system_bytes
 from secmix.kernel.tracing.world import replaced
 from secmix.kernel.values.arrays import array_of
 from secmix.kernel.values.current_trace import LeftTrace, Trace, following, now
@@ -524,3 +526,60 @@ def test_a_public_number_in_a_seed_is_all_its_words(number: int) -> None:
     octets = [octet for _, octet in pieces_of(number)]
     assert sum(octet << 8 * k for k, octet in enumerate(octets)) == number
     assert len(octets) == 4 * max(-(-number.bit_length() // 32), 1)
+
+
+PLACES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=24)
+
+
+@given(PLACES)
+@example([(k, k + 1) for k in range(16)])
+@example([(k, k + 1) for k in range(15)])
+@example([(0, 20)] * 20)
+def test_seeds_of_the_same_bytes_differ_where_chance_alone_makes_them_equal(places: list[tuple[int, int]]) -> None:
+    """Bytes are equal by pairs with a chance of 256 to the minus the rank of the graph that these are edges of."""
+    edges = np.zeros((len(places), 41))
+    for k, (a, b) in enumerate(places):
+        edges[k, a] += 1
+        edges[k, b] -= 1
+    with following(Trace()):
+        block, rest = fresh_bytes(bytes(range(41))), fresh_bytes(bytes(16))  # the rest, that no seed is too short
+        first, second = ([*(block.pieces[pair[k]] for pair in places), *rest.pieces] for k in (0, 1))
+        stream = stream_of("a hash", first)
+        if 0 < 8 * np.linalg.matrix_rank(edges) < ENOUGH:
+            with pytest.raises(LeftTrace, match="two seeds that may be the same"):
+                stream_of("a hash", second)
+        else:
+            assert (stream_of("a hash", second) is stream) == (first == second)
+
+
+def _draws(count: int, values: int) -> list[int]:
+    return [now().variable("draw", -1, 5, 1, range=values, spread=1.0) for _ in range(count)]
+
+
+def _turned(pieces: list[Any]) -> None:
+    """Make streams of some pieces, and of the same turned by one place."""
+    stream_of("a hash", [*pieces, ("public", 0)])
+    stream_of("a hash", [*pieces[1:], pieces[0], ("public", 0)])
+
+
+def test_whole_draws_in_another_order_are_another_seed() -> None:
+    with following(Trace()):
+        _turned([("draw", v, 2**64) for v in _draws(3, 2**64)])  # alike with a chance of 2 to the minus 128
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param(lambda: [("draw", v, 2**64) for v in _draws(2, 2**64)], id="of one chance in 2^64"),
+        pytest.param(lambda: [("draw", v, 2**32) for v in _draws(9, 2**64)], id="remainders"),
+        pytest.param(lambda: [octet(("draw", v), 0) for v in _draws(40, 2**64)], id="bytes of draws"),
+        pytest.param(lambda: [*_agreed().octets(bytes(40)).pieces], id="agreed on, so not uniform"),
+    ],
+)
+def test_seeds_in_another_order_may_be_the_same(pieces: Callable[[], list[Any]]) -> None:
+    with following(Trace()), pytest.raises(LeftTrace, match="two seeds that may be the same"):
+        _turned(pieces())
+
+
+def _agreed() -> Any:
+    return stream_of(AGREED, [("draw", v, 2**64) for v in _draws(4, 2**64)])
