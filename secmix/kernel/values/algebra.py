@@ -132,7 +132,7 @@ def components_of_tables(
 
 
 def _flat(table: Table) -> Any:
-    return table.coefficients.reshape(-1, len(table.columns))
+    return table.coefficients.reshape(table.scale.size, len(table.columns))
 
 
 def _joined_rows(tables: Iterable[Table], first: int, last: int) -> tuple[Any, list[list[tuple[int, int]]]]:
