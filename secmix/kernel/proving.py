@@ -89,9 +89,9 @@ def prove(
     again = functools.partial(prove, protocol, network, seed=seed, in_other_calls=in_other_calls, in_full=True)
     reuses = getattr(protocol, "reuses_masks", False)
     run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
-    ways = [brief[:calls], brief[calls:]] if iterations else [[each] for each in brief[1:]]
+    of_traces = [brief[:calls], brief[calls:]] if iterations else [[each] for each in brief[1:]]
     aside = functools.partial(run, looks=bool(iterations))  # of single calls nobody asks what they leave
-    traces = [aside(ways[0], masks_seed=0)]
+    traces = [aside(of_traces[0], ways=Way(masks_seed=0))]
     is_cut = np.shape(inputs[0])[2] > _FEW and not in_full
     if is_cut and (traces[0].failed or (traces[0].error and np.size(inputs[0]) <= _LONG)):  # entries mean other things
         return again(inputs, iterations=iterations)
@@ -100,7 +100,7 @@ def prove(
     if terms > MOST_TERMS:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((traces[0],), (), reason, (), ())
-    traces.append(aside(ways[1], masks_seed=1))
+    traces.append(aside(of_traces[1], ways=Way(masks_seed=1)))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
     # What is kept where nobody looks shows in a second call: so two speak for all.
@@ -110,7 +110,7 @@ def prove(
     if not fit.error and fit.varying and not iterations:
         run = aside = functools.partial(run, varying=fit.varying)
         fit = run(inputs)
-        traces = [run(way, masks_seed=k) for k, way in enumerate(ways)]
+        traces = [run(several, ways=Way(masks_seed=k)) for k, several in enumerate(of_traces)]
     if fit.error:
         return Proof((fit,), (), fit.error, (), ())
     # In use nobody hands over a channel, and many runs may be averaged in one call, of an object that is used again.
@@ -119,12 +119,12 @@ def prove(
     is_used_again = in_other_calls and not iterations and not reuses and runs > 2
     first = [] if is_used_again else brief[:repeats]
     unheard_calls = [*brief[:calls], *batch[:is_used_again]]
-    unheard = _of_calls(run, unheard_calls, first, heard=False) if in_other_calls else []
-    several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(ways[0])])]
+    unheard = _of_calls(run, unheard_calls, first, ways=_UNHEARD) if in_other_calls else []
+    several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(of_traces[0])])]
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
         several.append(aside([np.repeat(each, 2, axis=0) for each in full_calls]))
-        unheard += [aside(full_calls, heard=False)] if in_other_calls else []
+        unheard += [aside(full_calls, ways=_UNHEARD)] if in_other_calls else []
     alone = [fit, *discarded, *traces, *several]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
@@ -194,7 +194,8 @@ def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -
     return [fit] if is_enough else [run(calls, **how), fit]
 
 
-_WAYS = (Way(), Way(is_heard=False), Way(has_masks=True))
+_UNHEARD = Way(is_heard=False)
+_WAYS = (Way(), _UNHEARD, Way(masks_seed=0))
 _ROUNDS = 3  # in which calls of all kinds come
 
 
@@ -230,7 +231,7 @@ def _leaves_in_use(protocol: Any, network: Network, inputs: Any, sizes: Iterable
     for size, way in itertools.product(sorted(sizes), _WAYS):
         batch = np.repeat(inputs, size, axis=0)
         with suppress(Exception):  # of which others tell
-            masks = used.draw_masks(size, inputs.shape[2], network, rng) if way.has_masks else None
+            masks = used.draw_masks(size, inputs.shape[2], network, rng) if way.masks_seed is not None else None
             used.average(batch, network, rng, masks=masks, channel=channel if way.is_heard else None)
         if look() != before:
             return True
@@ -295,17 +296,17 @@ def _guards(fit: Fit) -> dict[tuple[Place, int], int]:
 def _not_a_guard(
     run: Callable[..., Fit],
     fit: Fit,
-    ways: Sequence[Sequence[Any]],
+    several: Sequence[Calls],
     guard: tuple[Place, int, int],
     script: tuple[int, ...],
     texts: list[Place],
 ) -> str:
-    """Say why a test decides more than whether the call ends in an error; ``ways`` are calls that may meet it.
+    """Say why a test decides more than whether the call ends in an error; ``several`` are calls that may meet it.
 
     What is kept after it must be what was kept before, or what is kept after a call of ``fit``. Where the text of the
     error has secrets in it, that is added to ``texts``.
     """
-    for inputs in ways:
+    for inputs in several:
         taken = run(inputs, flip=guard, script=script)
         texts += taken.trace.tells
         if taken.trace.answering:
@@ -324,8 +325,8 @@ def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apar
     fits: list[Fit] = []
     waiting, work = [(fit, 0)], 0
     turns, calls = fit.trace.turns, range(len(inputs))
-    ways = [math.prod(count for _, count, at, _ in turns if at == call or not apart) for call in calls]
-    if max(ways) > max(_LEAST_TURNS, _MOST_WORK * len(inputs) / max(_size(fit), 1)):  # of one call: more are counted
+    outcomes = [math.prod(count for _, count, at, _ in turns if at == call or not apart) for call in calls]
+    if max(outcomes) > max(_LEAST_TURNS, _MOST_WORK * len(inputs) / max(_size(fit), 1)):  # of a call: more are counted
         return [], False
     while waiting:
         one, begin = waiting.pop()

@@ -15,7 +15,7 @@ from secmix.auditing.observation import memory
 from secmix.auditing.observation.memory import too_large_to_probe
 from secmix.auditing.setup import SumSetup, build_setup
 from secmix.errors import SecmixError
-from secmix.kernel.tracing.trace import follow
+from secmix.kernel.tracing.trace import Way, follow
 from secmix.protocols import PDMM, SecureAggregation, SumProtocol
 from secmix.scenario import from_dict
 from secmix.transcript import SERVER, Channel
@@ -152,7 +152,7 @@ def test_the_terms_of_a_proof_are_estimated_from_below() -> None:
     assert isinstance(setup, SumSetup)
     inputs = np.random.default_rng(1).normal(size=(1, 4, 2))
     setup.protocol.average(inputs, setup.network, np.random.default_rng(0))  # how many rounds there are is kept
-    fit = follow(setup.protocol, setup.network, [inputs], masks_seed=0)
+    fit = follow(setup.protocol, setup.network, [inputs], ways=Way(masks_seed=0))
     assert not fit.error
     kept = sum(2 * message.rows.table.coefficients.size for message in fit.messages if message.rows.table is not None)
     estimated = memory._terms_of_proof(setup, np.random.default_rng(0))

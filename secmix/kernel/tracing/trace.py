@@ -162,10 +162,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Way:
-    """Say how a protocol is called: on a channel that is handed over or on its own, with or without masks."""
+    """Say how a protocol is called: on a channel that is handed over or on its own, with masks or without."""
 
     is_heard: bool = True
-    has_masks: bool = False
+    masks_seed: int | None = None  # from which masks are drawn and handed over; None: it draws its own
 
 
 class _Unread(Sequence[Block]):
@@ -280,25 +280,23 @@ def follow(
     inputs: Sequence[Any],
     *,
     seed: int = 0,
-    masks_seed: int | None = None,
+    ways: Way | Sequence[Way] = Way(),
     iterations: Sequence[int] = (),
     flip: tuple[Place, int, int] | None = None,
     script: tuple[int, ...] = (),
     varying: frozenset[str] = frozenset(),
     looks: bool = True,
-    heard: bool = True,
-    ways: Sequence[Way] = (),
 ) -> Fit:
-    """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel; unless ``heard``, on its own.
+    """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel, in one of ``ways`` or in each.
 
-    With ``masks_seed`` the masks are drawn from it and handed to the protocol; without it draws its own. ``ways`` says
-    so of each call, where they differ. ``iterations`` says which the calls are; where it is empty each may be any.
+    ``iterations`` says which the calls are; where it is empty each may be any.
     ``flip`` is a guard to be taken the other way, from some call on, ``script`` says how the first turns of public
     numbers come out, and ``varying`` which numbers that are kept from call to call may be any. Unless it ``looks``, a
     fit does not say what is kept, which takes long.
     """
     # What other traces add up is foreseen from one with masks that are handed over.
-    most = INF if masks_seed is None else MOST_TERMS * len(inputs)
+    ways = [ways] * len(inputs) if isinstance(ways, Way) else ways
+    most = INF if any(way.masks_seed is None for way in ways) else MOST_TERMS * len(inputs)
     trace = Trace(flip=flip, script=script, in_order=bool(iterations), most_terms=most)
     fit, protocol = Fit(trace, network.n, iterations=iterations), copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
@@ -325,15 +323,14 @@ def follow(
         trace.outlets = outlets_of_now()  # as they are while what is written is watched
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
-        for trace.call, given in enumerate(inputs):
+        for (trace.call, given), way in zip(enumerate(inputs), ways, strict=True):
             try:
                 trace.begins = trace.next
                 private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
-                way = ways[trace.call] if ways else Way(heard, masks_seed is not None)
                 reuses = getattr(protocol, "reuses_masks", False)
                 masks = masks if reuses else None
-                if (way.has_masks or reuses) and masks is None:
-                    draws = _draws(seed if masks_seed is None else masks_seed, trace.call, 9)
+                if (way.masks_seed is not None or reuses) and masks is None:
+                    draws = _draws(seed if way.masks_seed is None else way.masks_seed, trace.call, 9)
                     first, streams = trace.next, len(trace.streams)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
                     if reuses:

@@ -31,7 +31,7 @@ from secmix.kernel import (
 )
 from secmix.kernel.proving import other_frames
 from secmix.kernel.randomness.coins import Public, coin_among
-from secmix.kernel.tracing.trace import follow
+from secmix.kernel.tracing.trace import Way, follow
 from secmix.kernel.values.current_trace import Trace, following, now
 from secmix.transcript import SERVER, Channel, Origin, View
 
@@ -259,7 +259,9 @@ def test_as_many_sums_of_powers_as_numbers_are_open() -> None:
     ],
 )
 def test_two_traces_that_are_made_otherwise_are_told_apart(one: type, other: type, difference: str) -> None:
-    fits = [follow(protocol(), NETWORK, [inputs()[k]], masks_seed=k) for k, protocol in enumerate((one, other))]
+    fits = [
+        follow(protocol(), NETWORK, [inputs()[k]], ways=Way(masks_seed=k)) for k, protocol in enumerate((one, other))
+    ]
     assert not fits[0].error + fits[1].error
     found = other_frames(*fits)
     assert found.endswith(difference)
@@ -286,8 +288,8 @@ class InOtherUnits(examples.RingSum):
 @pytest.mark.parametrize("factor", [1.0, 3e12, 2.0**40, 1e-12])
 def test_rounding_in_other_units_is_no_other_form(factor: float) -> None:
     given = [inputs()[k] for k in range(2)]
-    one, same = (follow(InOtherUnits(factor), NETWORK, [given[k]], masks_seed=k) for k in range(2))
-    other = follow(InOtherUnits(factor, 0.1), NETWORK, [given[1]], masks_seed=1)
+    one, same = (follow(InOtherUnits(factor), NETWORK, [given[k]], ways=Way(masks_seed=k)) for k in range(2))
+    other = follow(InOtherUnits(factor, 0.1), NETWORK, [given[1]], ways=Way(masks_seed=1))
     assert not one.error + same.error + other.error
     assert {message.rows.table is None for message in one.messages} == {True, False}
     assert other_frames(one, same) == ""
@@ -313,7 +315,9 @@ class LastAlone(examples.RingSum):
 def test_two_traces_of_long_sums_are_told_apart(other: type) -> None:
     network = Network.cycle(30)
     given = [np.random.default_rng([4, call]).normal(size=(1, 30, 2)) for call in range(2)]
-    fits = [follow(kind(), network, [given[k]], masks_seed=k) for k, kind in enumerate((examples.RingSum, other))]
+    fits = [
+        follow(kind(), network, [given[k]], ways=Way(masks_seed=k)) for k, kind in enumerate((examples.RingSum, other))
+    ]
     assert not fits[0].error + fits[1].error
     same = other is examples.RingSum
     assert other_frames(*fits) == ("" if same else "'mean' in round 2 is made otherwise for other inputs")

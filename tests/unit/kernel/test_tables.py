@@ -11,7 +11,7 @@ import pytest
 from secmix.kernel import proving
 from secmix.kernel.proving import _cells, _components, not_explained, other_frames
 from secmix.kernel.randomness.draws import Draws
-from secmix.kernel.tracing.trace import Fit, _inputs, follow
+from secmix.kernel.tracing.trace import Fit, Way, _inputs, follow
 from secmix.kernel.values import algebra
 from secmix.kernel.values.algebra import Component, Knowledge, components, knowledge, knowledge_of_all
 from secmix.kernel.values.arrays import Followed, array_of, concrete, is_secret, of_table, secrets_in, variables_of
@@ -400,7 +400,7 @@ def test_tables_are_compared_and_explained_as_numbers_are() -> None:
     inputs = [np.random.default_rng(k).normal(size=(1, 4, 2)) for k in range(2)]
 
     def traced(protocol: Told, k: int = 0) -> Fit:
-        return follow(protocol, Network.cycle(4), [inputs[k]], masks_seed=k)
+        return follow(protocol, Network.cycle(4), [inputs[k]], ways=Way(masks_seed=k))
 
     assert all(message.rows.table is not None for message in traced(Told()).messages)
     assert not other_frames(traced(Told()), traced(Told(), 1))
