@@ -63,11 +63,26 @@ from .honest.unseen import (
     polls,
     races,
     selected,
+    told,
+    unwatched,
     used_again,
 )
 from .right import agreed as right_agreed
 from .right import ciphers as right_ciphers
-from .right import expanded, fresh, odd, practice, preparing, published, seeds, serialised, sessions, styles, systems
+from .right import (
+    expanded,
+    fresh,
+    idioms,
+    odd,
+    practice,
+    preparing,
+    published,
+    seeds,
+    serialised,
+    sessions,
+    styles,
+    systems,
+)
 from .right import front_ends as encoders
 from .right import longer as long_lived
 from .right import mixed as mixtures
@@ -160,6 +175,8 @@ _HONEST = (
     used_again,
     selected,
     fields,
+    unwatched,
+    told,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)
 CASES_OF: dict[str, list[Case]] = {}
@@ -200,6 +217,7 @@ RIGHT: list[Case] = _taken(
     preparing,
     practice,
     systems,
+    idioms,
 )
 ALL: list[Case] = [*WRONG, *RIGHT]
 """All cases but ``BEYOND``, which no audit of messages can find."""
