@@ -303,7 +303,7 @@ def _as_index(value: Any) -> int:
 
 _BY_VALUE: dict[str, Callable[..., Any]] = {
     **{"int": int, "index": _as_index, "float": float, "complex": complex, "round": round, "len": len},
-    **{"hash": hash, "setitem": operator.setitem},
+    **{"hash": hash, "setitem": operator.setitem, "sizeof": operator.methodcaller("__sizeof__")},
 }
 for _name, _f in _BY_VALUE.items():
     setattr(Public, f"__{_name}__", functools.partialmethod(Public.plainly, _f))

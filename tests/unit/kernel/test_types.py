@@ -21,7 +21,7 @@ from secmix.kernel.randomness.coins import ITSELF, Public, is_iteration
 from secmix.kernel.tracing import world
 from secmix.kernel.values.current_trace import INF, LeftTrace, Trace, following
 from secmix.kernel.values.forms import alone
-from secmix.kernel.values.numbers import Number
+from secmix.kernel.values.numbers import OF_ANY_OBJECT, Number
 from secmix.kernel.values.protocol_text import is_followed
 from secmix.network import Network
 
@@ -66,6 +66,24 @@ LEAVING = {
 def test_what_differs_from_use_ends_the_proof(name: str, secret: Any) -> None:
     with pytest.raises(LeftTrace):
         LEAVING[name](secret)
+
+
+@pytest.mark.parametrize("name", sorted({*dir(int), *dir(float)} - OF_ANY_OBJECT))
+def test_what_a_number_of_pythons_says_of_itself_is_followed_or_ends_the_proof(name: str) -> None:
+    """No method that looks at a value is inherited from ``object``, which would look at the stand-in."""
+    assert name[:2] != "__" or getattr(Number, name) is not getattr(object, name, None)
+
+
+def test_how_large_a_secret_lies_in_memory_ends_the_proof(secret: Any) -> None:
+    for ask in (sys.getsizeof, lambda x: x.__sizeof__(), lambda x: x.__trunc__(), lambda x: x.__getnewargs__()):
+        with pytest.raises(LeftTrace):
+            ask(secret)
+
+
+def test_how_large_a_public_number_lies_in_memory_is_noted() -> None:
+    with following(Trace()) as trace:
+        assert sys.getsizeof(Public(2**40, "a coin")) >= sys.getsizeof(2**40)
+        assert [*trace.by_value] == ["a coin"]
 
 
 def test_what_is_the_same_in_use_is_answered(secret: Any) -> None:
