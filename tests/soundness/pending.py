@@ -44,7 +44,6 @@ PENDING: dict[str, str] = {
     "bare without a library": "holds",
     "bare by the hash of a name": "holds",
     "masks by cores": "holds",
-    "words of one digit": "holds",
     "functions in a namespace": "inconclusive",  # draws of a function that is an attribute of the object
     "lists of whole numbers": "inconclusive",  # an audit's own block is taken for one of the protocol's
 }
