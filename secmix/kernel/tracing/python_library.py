@@ -11,6 +11,7 @@ import builtins
 import functools
 import importlib
 import io
+import logging
 import os
 import sys
 import threading
@@ -42,7 +43,7 @@ _MEMBERS = {
     "contextvars": "Context ContextVar copy_context",
     "datetime": "timedelta timezone tzinfo",
     "importlib": "import_module",
-    "os": "PathLike cpu_count environ fsdecode fsencode fspath getenv getrandom path strerror urandom",
+    "os": "PathLike environ fsdecode fsencode fspath getenv getrandom path strerror urandom",
     "ssl": "RAND_bytes",
     "sys": """
     byteorder exc_info exception executable exit float_info getdefaultencoding getsizeof hexversion implementation
@@ -53,7 +54,7 @@ _MEMBERS = {
     "weakref": "ref",
 }
 """Members of other modules of which the same is so; threads and tasks are followed."""
-_OF_FILES = "access listdir lstat mkdir open remove rename replace rmdir scandir stat unlink".split()  # noqa: SIM905
+_OF_FILES = "access getcwd listdir lstat mkdir open remove rename replace rmdir scandir stat unlink".split()  # noqa: SIM905
 _HOUSE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _BESIDE = ("logging", "/coverage/", "warnings.py", "linecache.py", "traceback.py", "<frozen importlib")
 """Files of Python's library, and of what watches a protocol, that ask for files of their own."""
@@ -64,9 +65,15 @@ _LOOKING = LOOKING | frozenset(
 _AUDITS = ("secmix.auditing", "secmix.kernel.proving", "secmix.kernel.tracing.trace", "secmix.testing")
 """Modules whose code a thread runs that audits."""
 _POLLS = frozenset(
-    "cancelled done empty fileno get_name is_alive is_set locked poll qsize running tell".split()  # noqa: SIM905
+    """
+    asctime cancelled created done empty fileno get_debug get_name getEffectiveLevel hasHandlers isEnabledFor is_alive
+    is_set isatty locked msecs poll qsize relativeCreated running tell threadName
+    """.split()  # noqa: SIM905
 )
-"""Methods that look at who is done."""
+"""Members that look at who is done, or at how a log or an output is set up."""
+_LOGGED = frozenset("critical debug error exception info log warning".split())  # noqa: SIM905
+_SPEAKING = _LOGGED | frozenset("flush open print write writelines write_bytes write_text".split())  # noqa: SIM905
+"""What fails where a file or an output is full, closed, or of another encoding, in ways that no list names."""
 _LATER = frozenset({"__del__", "atexit", "setitimer", "alarm"})
 """Names of what is done once calls are over."""
 _AT_THE_END = "what is done at the end, after an error of the machine too"
@@ -221,8 +228,9 @@ def _asked_by(text: tuple[str, ...]) -> dict[int, list[tuple[str, Any]]]:
     nodes = nodes_of(text)
     tests = [x for x in nodes if isinstance(x, ast.FunctionDef) and not x.col_offset and x.name.startswith("test_")]
     of_tests = {id(each) for test in tests for each in ast.walk(test)}  # which no call runs: to watch them takes long
+    of_logs = {id(each) for x in nodes if isinstance(x, ast.If) and _only_logs(x) for each in ast.walk(x.test)}
     for node in nodes:
-        for line, how, of in _questions(node) if id(node) not in of_tests else ():
+        for line, how, of in _questions(node) if id(node) not in of_tests | of_logs else ():
             lines.setdefault(line, []).append((how, of))
     return lines
 
@@ -241,6 +249,8 @@ def _questions(node: Any) -> Iterator[tuple[int, str, Any]]:
         is_given = bool(node.args or node.keywords)
         if limits or (called == "acquire" and is_given) or (called == "time" and not is_given):
             yield node.lineno, by_machine(f"{called}()"), node.func.value
+        if called == "pop" and not is_given:
+            yield node.lineno, "which member of a set comes out (take the least, or keep a list)", node
     does_more = isinstance(node, ast.Assert) and not all(map(_only_looks, ast.walk(node.test)))
     if does_more or name == "__debug__":
         yield node.lineno, "what python -O leaves out", node if does_more else None
@@ -251,10 +261,24 @@ def _questions(node: Any) -> Iterator[tuple[int, str, Any]]:
     if is_function and name in ("__exit__", "__aexit__") and not all(map(_tidies, node.body)):
         yield node.body[-1].lineno, _AT_THE_END, None
     if isinstance(node, ast.Try | ast.TryStar):
-        if any(_catches_failures(each) for each in node.handlers):
+        speaks = any(_speaks(each) for statement in node.body for each in ast.walk(statement))
+        if any(_catches_failures(each, speaks) for each in node.handlers):
             yield node.body[0].lineno, _ERRORS, None
         if not all(map(_tidies, node.finalbody)):
             yield node.body[0].lineno, _AT_THE_END, None
+
+
+def _only_logs(node: ast.If) -> bool:
+    """Say whether a test decides on lines of a log, and on nothing else."""
+    calls = [each.value for each in node.body if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)]
+    return len(calls) == len(node.body) and {name_of(each.func) for each in calls} <= _LOGGED and not node.orelse
+
+
+def _speaks(node: Any) -> bool:
+    """Say whether part of a text writes, or loads a module: what is raised there then is of the machine."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
+    return isinstance(node, ast.Call) and (name_of(node.func) in _SPEAKING or name_of(node.func) == "import_module")
 
 
 def _only_looks(node: Any) -> bool:
@@ -264,12 +288,13 @@ def _only_looks(node: Any) -> bool:
     return not isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
 
 
-def _catches_failures(handler: ast.ExceptHandler) -> bool:
-    """Say whether an error of the machine is caught there, and something is done about it."""
+def _catches_failures(handler: ast.ExceptHandler, speaks: bool) -> bool:
+    """Say whether an error of the machine is caught there, and something is done about it; any is where one speaks."""
     parts = getattr(handler.type, "elts", [handler.type])
     kinds = {name_of(each) or "BaseException" for each in parts}
     *before, last = handler.body
-    return not kinds.isdisjoint(_FAILURES) and not (isinstance(last, ast.Raise) and all(map(_tidies, before)))
+    is_caught = speaks or not kinds.isdisjoint(_FAILURES)
+    return is_caught and not (isinstance(last, ast.Raise) and all(map(_tidies, before)))
 
 
 def _tidies(node: Any) -> bool:
@@ -288,8 +313,11 @@ def is_of_machine(node: Any, frame: Any) -> bool:
     """Say whether what a text names, where a frame is, may be of Python's library, and is no value or module."""
     if isinstance(node, ast.Assert):
         return bool(frame.f_code.co_name != "<lambda>")  # which may stand in what is asserted
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "pop":
+        return isinstance(value_of(node.func.value, frame), set)
     value = value_of(node, frame) if node is not None else None
-    return value is None or type(value).__module__.split(".")[0] in sys.stdlib_module_names - {"builtins"}
+    module = type(value).__module__
+    return value is None or module == outlets.__name__ or module.split(".")[0] in sys.stdlib_module_names - {"builtins"}
 
 
 def goes_on_beside(modules: Iterable[str]) -> str:
@@ -302,6 +330,16 @@ def goes_on_beside(modules: Iterable[str]) -> str:
         of_thread += [str(getattr(each, "__module__", "")) for each in (*made, type(thread))]
         if not own.isdisjoint(of_thread) and not any(name.startswith(_AUDITS) for name in of_thread):
             return by_machine(f"a thread that goes on beside the calls ({thread.name})")
+    return ""
+
+
+def begins_files(modules: Iterable[str]) -> str:
+    """Name a log that begins a new file by code of these modules: when it does hangs on what the file holds."""
+    loggers = (logging.root, *(x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)))
+    for handler in {each for logger in loggers for each in logger.handlers}:
+        made_by = (type(handler), *(getattr(handler, name, None) for name in ("rotator", "namer")))
+        if hasattr(handler, "rotator") and not {*modules}.isdisjoint(getattr(x, "__module__", "") for x in made_by):
+            return by_machine("a log that begins a new file")
     return ""
 
 

@@ -28,7 +28,7 @@ from secmix.kernel.randomness.coins import ITSELF, Public, global_coins
 from secmix.kernel.randomness.draws import Draws
 from secmix.kernel.randomness.secret_bytes import SecretBytes
 from secmix.kernel.tracing.kept import KEPT, kept
-from secmix.kernel.tracing.python_library import asked_in, done_later, goes_on_beside, is_of_machine
+from secmix.kernel.tracing.python_library import asked_in, begins_files, done_later, goes_on_beside, is_of_machine
 from secmix.kernel.tracing.world import drawing_apart, limits_noted, modules_of, own_of, replaced, with_method
 from secmix.kernel.values.algebra import Encodings, encodings
 from secmix.kernel.values.arrays import (
@@ -431,7 +431,7 @@ def _questions_noted(modules: Iterable[str], own: Iterable[str]) -> Iterator[Non
     asked = {file: asked_in(file) if file in of_own else {} for file in files}
     lines = {file: several for file in files if (several := compared[file].keys() | asked[file].keys())}
     now().by_value.update(done_later(of_own))
-    if beside := goes_on_beside(own):
+    if beside := goes_on_beside(own) or begins_files(own):
         now().narrow(beside)
 
     def reached(frame: Any) -> None:  # pragma: no cover (what watches lines is not watched itself)

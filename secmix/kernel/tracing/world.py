@@ -176,6 +176,22 @@ def _functions_of(module: types.ModuleType) -> dict[str, Any]:
     return {n: f for n, f in vars(module).items() if callable(f) and n[0] != "_" and not isinstance(f, type)}
 
 
+def _by_process(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Note what is another in each process: of anything but the hash of a number, or of several."""
+
+    def is_number(value: Any) -> bool:
+        return isinstance(value, (int, float, complex, Number, Public)) or (
+            type(value) is tuple and all(map(is_number, value))
+        )
+
+    def call(value: Any) -> Any:
+        if tracing() and (f is id or not is_number(value)):
+            now().narrow(by_machine(f.__name__))
+        return _not_followed(f, f.__name__)(value)
+
+    return call
+
+
 def _guarded(original: types.ModuleType, what: str = "") -> dict[str, Any]:
     """Return functions of a module that end the proof where they are given a secret; ``what`` names their coins."""
     members = _functions_of(original).items()
@@ -272,7 +288,7 @@ def replacements() -> dict[int, Any]:
     numbers |= {name: of_all_arguments(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
     numbers |= {name: _tabled(getattr(np, name)) for name in ("eye", "identity")}
     numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
-    numbers |= _noted(np, "datetime64", "fromfile")
+    numbers |= _noted(np, "datetime64", "fromfile", "get_printoptions", "getbufsize", "geterr", "geterrcall")
     numbers["random"] = replace(np.random, _guarded(np.random, OF_NUMPY) | generators)
     replace(np, numbers)
     special = {name: of_all_arguments(getattr(scipy.special, name)) for name in OF_SCIPY}
@@ -417,7 +433,7 @@ class _Types(type):
 
 _STAND_FOR = {int: _Int, float: _Float, Followed: np.ndarray}
 _BUILTINS: dict[str, Any] = {each.__name__: _reading(each) for each in (bytes, bytearray, memoryview)}
-_BUILTINS |= {name: _not_followed(getattr(builtins, name), name) for name in ("hash", "id")}
+_BUILTINS |= {each.__name__: _by_process(each) for each in (hash, id)}
 _BUILTINS |= {"isinstance": _is_instance, "type": _Types("type", (), {})}
 _BUILTINS |= {"float": _Float, "int": _Int, "max": _extreme(max, np.maximum), "min": _extreme(min, np.minimum)}
 _OTHERS = {"numpy", "scipy", "sklearn", "pandas", "numba", "matplotlib", "networkx", "llvmlite", "joblib", "pydantic"}

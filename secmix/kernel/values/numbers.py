@@ -347,7 +347,7 @@ for _name, (_what, _value) in _EXITS.items():
 OF_ANY_OBJECT = frozenset(
     "__class__ __delattr__ __dir__ __getattribute__ __new__ __reduce_ex__ __setattr__".split()  # noqa: SIM905
 )
-"""What a number has from ``object``, which says nothing of its value; all else that Python's numbers have is an exit."""
+"""What a number has from ``object``, and says nothing of its value; all else that Python's numbers have is an exit."""
 for _name in {*dir(int), *dir(float)} - OF_ANY_OBJECT:
     if _name[:2] == "__" and getattr(Number, _name, None) is getattr(object, _name, None):
         _of_value = lambda value, *args, _name=_name: getattr(value, _name)(*args)  # noqa: E731

@@ -9,6 +9,7 @@ import dataclasses
 import datetime
 import decimal
 import logging
+import logging.handlers
 import os
 import queue
 import resource
@@ -38,6 +39,10 @@ from secmix.network import Network
 
 NETWORK = Network.complete(3)
 LOCK = threading.Lock()
+LOG = logging.getLogger(__name__)
+RECORD = logging.makeLogRecord({})
+DUTIES = [1, 2, 3]
+SET = set(range(100))
 
 
 class Asking(RingSum):
@@ -156,6 +161,26 @@ def debugged() -> int:
     return 1 if __debug__ else 0
 
 
+def said() -> None:
+    try:
+        print("said")
+    except ValueError:
+        len("")
+
+
+def loaded() -> None:
+    try:
+        import platform  # noqa: F401
+    except ImportError:
+        len("")
+
+
+def logged_and_more() -> None:
+    if LOG.isEnabledFor(logging.INFO):
+        LOG.info("it is told")
+        len("")
+
+
 ASKED: dict[str, Callable[[], Any]] = {
     "a date": lambda: datetime.datetime.now(),
     "a date by another name": lambda: moment.now(),
@@ -195,6 +220,20 @@ ASKED: dict[str, Callable[[], Any]] = {
     "what is done as it is left": left,
     "an assertion that does something": asserted,
     "what is for debugging": debugged,
+    "an error where something is said": said,
+    "an error where a module is loaded": loaded,
+    "what is done at a level of logs": logged_and_more,
+    "the level of a log": lambda: LOG.getEffectiveLevel(),
+    "the time of a record": lambda: RECORD.created,
+    "whether there is a terminal": lambda: sys.stdout.isatty(),
+    "how arrays are printed": lambda: np.get_printoptions(),
+    "how errors of numbers are reported": lambda: np.geterr(),
+    "how many cores there are": lambda: os.cpu_count(),
+    "in which folder it is": lambda: os.path.abspath("a"),
+    "the hash of a text": lambda: hash("text"),
+    "the hash of an object among numbers": lambda: hash((1, "text")),
+    "where an object lies": lambda: id(OWN),
+    "some member of a set": lambda: {*DUTIES}.pop() or SET.pop(),
 }
 
 
@@ -250,6 +289,11 @@ def caught() -> int:
         return 0
 
 
+def logged_at_a_level() -> None:
+    if LOG.isEnabledFor(logging.INFO):
+        LOG.info("it is told")
+
+
 def replaced_by_a_mock() -> Any:
     with patch.object(OWN, "time", Mock(return_value=2.0)):
         return OWN.time()
@@ -257,6 +301,9 @@ def replaced_by_a_mock() -> Any:
 
 PLAIN: dict[str, Callable[[], Any]] = {
     "a mock": replaced_by_a_mock,
+    "a line of a log at some level": logged_at_a_level,
+    "the hash of numbers": lambda: hash((1, 2.5)),
+    "the last of a list": lambda: [*DUTIES].pop() or DUTIES.pop() or DUTIES.append(1),
     "methods of its own": lambda: (OWN.done(), OWN.time(), OWN.acquire("me")),
     "a lock": lambda: LOCK.acquire() and LOCK.release(),
     "a variable of the environment": lambda: os.environ.get("HOME"),
@@ -348,6 +395,24 @@ def test_a_thread_of_the_protocols_beside_its_calls_narrows_the_claim() -> None:
 
 def test_who_leaves_a_context_by_its_method_asks_nothing() -> None:
     assert not python_library._asked_by(("def leave(one):\n", "    one.__exit__(None, None, None)\n"))
+
+
+class Naming(logging.handlers.BaseRotatingHandler):
+    """Begins files of its own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write nothing."""
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_log_that_begins_files_by_code_of_the_protocols_narrows_the_claim(is_own: bool, tmp_path: Path) -> None:
+    kind = Naming if is_own else logging.handlers.RotatingFileHandler
+    handler = kind(tmp_path / "log", "a", delay=True)
+    LOG.addHandler(handler)
+    try:
+        assert bool(narrowed(Asking(lambda: None))) == is_own
+    finally:
+        LOG.removeHandler(handler)
 
 
 def test_what_is_done_once_calls_are_over_is_found_in_the_text() -> None:
