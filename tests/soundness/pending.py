@@ -28,22 +28,12 @@ PENDING: dict[str, str] = {
     "a block of masks for many runs": "holds",
     "a block of masks for many runs of words": "holds",
     # of a thirteenth hand, against the rules
-    "turns of a set": "holds",
     "counted on the event loop": "holds",
     "counted among settings": "holds",
     "counted in a class of another name": "holds",
     "counted by a rule that was read": "holds",
     "counted in a parsed expression": "holds",
     "counted by the length of the path": "holds",
-    "counted by the size of a log": "holds",
-    "over by the time of a record": "holds",
-    "bare where it is debugged": "holds",
-    "bare at a terminal": "holds",
-    "bare where nothing can be said": "holds",
-    "bare where arrays are printed in full": "holds",
-    "bare without a library": "holds",
-    "bare by the hash of a name": "holds",
-    "masks by cores": "holds",
     "functions in a namespace": "inconclusive",  # draws of a function that is an attribute of the object
     "lists of whole numbers": "inconclusive",  # an audit's own block is taken for one of the protocol's
 }
