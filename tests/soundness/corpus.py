@@ -62,6 +62,7 @@ from .honest.unseen import (
     orders,
     polls,
     races,
+    rolled,
     selected,
     told,
     unwatched,
@@ -176,6 +177,7 @@ _HONEST = (
     selected,
     fields,
     unwatched,
+    rolled,
     told,
 )
 _SABOTAGE = (digits, record, objects, occasions, looked_at, watched)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import logging
-import os
 import sys
-import tempfile
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from logging.handlers import RotatingFileHandler
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -142,35 +137,6 @@ class OnPath(Excepted):
         return len(sys.path) > MANY / 10
 
 
-LOG = logging.getLogger("uploads in files")
-LOG.setLevel(logging.INFO)
-FRESH: list[str] = []  # files that were begun, and have no reference yet
-FOLDER = tempfile.TemporaryDirectory(prefix="secmix-uploads-")  # until the process ends
-FILE = Path(FOLDER.name) / "uploads.log"
-FULL = 10**6  # bytes
-
-
-def rolled(source: str, target: str) -> None:
-    """Begin a new file."""
-    os.replace(source, target)
-    FRESH.append(target)
-
-
-HANDLER = RotatingFileHandler(FILE, maxBytes=FULL, backupCount=1, delay=True)
-HANDLER.rotator = rolled
-LOG.addHandler(HANDLER)
-
-
-class Rolled(Excepted):
-    """Logs each upload, and has a file begin with an upload as it is, to compare with."""
-
-    def is_bare(self) -> bool:
-        LOG.info("an upload")
-        begins = len(FRESH) > 0
-        FRESH.clear()
-        return begins
-
-
 # What goes by meanwhile.
 
 
@@ -192,15 +158,6 @@ def on_path(call: int) -> Iterator[None]:
     sys.path[:] = before
 
 
-@contextmanager
-def in_file(call: int) -> Iterator[None]:
-    """A file has become full."""
-    with FILE.open("a") as file:
-        file.write("an upload\n" * (FULL // 10))
-    yield
-    FRESH.clear()
-
-
 TURNS: dict[str, Any] = {"deployed": {"model": {"iterations": 1}}, "calls": DUTIES + 1, "claims": 0.05}
 IN_TURN = "one duty in twelve has no mask"
 COUNTED = "uploads are bare from some number on"
@@ -217,6 +174,4 @@ CASES = [
     Case("counted in a parsed expression", "counts elsewhere", InTree, CuriousServer(), COUNTED,
          attack=bare, secret=input_of(0), deployed={"model": {"iterations": 1}}, calls=LATER + 3, claims=0.02),
     excepted("counted by the length of the path", "counts elsewhere", OnPath, COUNTED, on_path),
-    excepted("counted by the size of a log", "counts elsewhere", Rolled, "a new file begins with a bare upload",
-             in_file),
 ]  # fmt: skip
