@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from secmix.errors import SecmixError
-from secmix.kernel.tracing.world import replacements
+from secmix.kernel.tracing.world import replacements, standing_for
 from secmix.kernel.values.current_trace import tracing
 
 _WORD = 2**64
@@ -212,7 +212,7 @@ def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]
     }
     in_a_trace = replacements()
     members = {secrets: functions, random: {"SystemRandom": SystemRandom}, np.random: {"default_rng": default_rng}}
-    members |= {np: {"random": _like(in_a_trace[id(np.random)] if tracing() else np.random, members[np.random])}}
+    members |= {np: {"random": standing_for(in_a_trace[id(np.random)] if tracing() else np.random, members[np.random])}}
     single = {getattr(secrets, name): function for name, function in functions.items()} | {os.urandom: octets}
     single |= {np.random.default_rng: default_rng}
 
@@ -222,17 +222,9 @@ def _instead(coins: Coins, octets: Callable[[int], Any]) -> Callable[[Any], Any]
             return SystemRandom()
         for original, own in members.items():
             if member is original or member is in_a_trace.get(id(original)):
-                return _like(member, own)
+                return standing_for(member, own)
         return next(
             (new for old, new in single.items() if member is old or member is in_a_trace.get(id(old), old)), None
         )
 
     return replacement
-
-
-def _like(module: Any, members: dict[str, Any]) -> types.ModuleType:
-    """Make a module with these members, and all other members of another module."""
-    copy = types.ModuleType(module.__name__)
-    copy.__dict__.update(members)
-    copy.__getattr__ = lambda name: getattr(module, name)  # type: ignore[method-assign]
-    return copy

@@ -46,7 +46,7 @@ _CONTAINERS = (dict, list, tuple, set, frozenset)  # which carry nothing beside 
 _COUNTING = (int, float, dict, list, tuple, set, deque, np.ndarray)  # what may count
 _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
-_NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "ast.", "numba.core.", "numba.np.", "IPython.")
+_NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "numba.core.", "numba.np.", "IPython.")
 _NO_DATA += ("ipykernel.", "_pytest.", "builtins.PyCapsule", "concurrent.futures.thread.", "functools._lru_list_elem")
 """Names of classes whose objects carry no data of their own from call to call: locks, loggers, code, shells, tests."""
 _PLUMBING = ("manager", "parent", "stream", "_cache", "lock")  # of loggers: what others have beside them
@@ -94,7 +94,13 @@ def kept(
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
     walk = _Walk(varying, foreign)
     try:
-        roots = {"": protocol, "network": vars(network), "channel": own, "environment": dict(os.environ)}
+        roots = {
+            "": protocol,
+            "network": vars(network),
+            "channel": own,
+            "environment": dict(os.environ),
+            "path": sys.path,
+        }
         roots["at hand"] = walk.at_hand(channel.get("transcript"))
         found = [(path, walk.digest(each, path)) for path, each in roots.items()]
         digest: Any = (*found, *((path, walk.namespace(each, path, each.__setitem__)) for path, each in spaces.items()))
@@ -141,7 +147,11 @@ class _Walk:
             return object()
         self.seen[id(value)] = len(self.seen), value
         parts = self._parts(value, path)
-        return _name(kind), (parts, self.digest(kind, path)) if kind.__module__ in self.foreign else parts
+        return _name(kind), (parts, self.digest(kind, path)) if self.is_own(kind) else parts
+
+    def is_own(self, kind: Any) -> bool:
+        """Say whether a class is of the protocol's code, or of nobody's: no module has it under its name."""
+        return kind.__module__ in self.foreign or not _is_in_its_module(kind)
 
     def at_hand(self, transcript: Any) -> list[Any]:
         """Return what may have been added to what all code has at hand: modules, classes, loggers, threads, streams.
@@ -151,6 +161,7 @@ class _Walk:
         loggers = {name: x for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
         usual: list[tuple[Any, frozenset[str]]] = [(logging.root, _OF_LOGGERS), (transcript, _RECORD)]
         usual += [(x, _OF_THREADS) for x in {threading.current_thread(), threading.main_thread()}]
+        usual += [(x, _of_loops()) for x in _loops()]
         usual += [(x, _OF_STREAMS) for x in (sys.__stdin__, sys.__stdout__, sys.__stderr__)]
         own = [[(n, x) for n, x in getattr(each, "__dict__", {}).items() if n not in names] for each, names in usual]
         own += [[(name, x) for name, x in sys.modules.items() if not isinstance(x, types.ModuleType)]]
@@ -180,6 +191,8 @@ class _Walk:
             self.kinds.add(kind)
             if len(self.kinds) > 1:  # what the threads of a pool keep of their own is not seen
                 return object()
+        if isinstance(value, types.ModuleType) and not _is_loaded(space := vars(_stood_for(value))):
+            return self.namespace(space, path, space.__setitem__)
         if _has_no_data(kind):
             is_of_thread = _name(kind) == "_thread._local"  # of this one
             own = vars(value) if is_of_thread else _added_to(value, self.foreign)
@@ -270,6 +283,8 @@ class _Walk:
         if not is_protocol(value.__code__.co_filename) and not value.__closure__:
             return value.__code__ if answers_by_data(value) or value.__module__ == "weakref" else object()
         given = (value.__defaults__, value.__kwdefaults__, value.__dict__)
+        if not _is_loaded(space := value.__globals__):  # of a text that was run, it is nobody else's
+            given += (self.namespace(space, f"{path}/{value.__qualname__}", space.__setitem__),)
         if not value.__closure__ and not any(given):
             return value.__code__
         cells = {str(k): cell for k, cell in enumerate(value.__closure__ or ())}
@@ -280,7 +295,7 @@ class _Walk:
         return value.__code__, inside, [self.digest(each, path) for each in given]
 
     def _class(self, value: type, path: str) -> Any:
-        if value.__module__ not in self.foreign:
+        if not self.is_own(value):
             counts = {name: each for name, each in vars(value).items() if type(each) in (int, float)}
             return value.__qualname__, self._each(counts, path)
         put = lambda name, number: setattr(value, name, number)  # noqa: E731
@@ -322,6 +337,43 @@ def _setter(container: Any) -> Callable[[Any, Any], Any] | None:
     return None if isinstance(container, types.MappingProxyType) else container.__setitem__
 
 
+def _loops() -> list[Any]:
+    """Return the loop of events that this thread has, if it has one."""
+    of_thread = getattr(getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None), "_local", None)
+    loop = getattr(of_thread, "_loop", None)
+    return [] if loop is None else [loop]
+
+
+@cache
+def _of_loops() -> frozenset[str]:
+    """Name what each loop of events has."""
+    loop = sys.modules["asyncio"].new_event_loop()
+    loop.close()
+    return frozenset(vars(loop))
+
+
+def _stood_for(module: types.ModuleType) -> types.ModuleType:
+    """Return the module that another stands for in a trace; itself where it stands for none."""
+    original: types.ModuleType = vars(module).get("__wrapped__", module)
+    return original
+
+
+def _is_loaded(space: dict[str, Any]) -> bool:
+    """Say whether it is the namespace of a module that is found under its name."""
+    name = space.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    return getattr(module, "__dict__", None) is space
+
+
+@cache
+def _is_in_its_module(kind: Any) -> bool:
+    """Say whether a class is what its module has under its name."""
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
+
+
 @cache
 def _name(kind: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
@@ -338,8 +390,11 @@ def _added_to(value: Any, foreign: set[str]) -> dict[str, Any]:
         return {"drawn": str(value.drawn_before)}
     kind: Any = type(value)
     if isinstance(value, types.ModuleType):  # of another's module what may count; what is added to any is at hand
-        names = vars(vars(value).get("__wrapped__", value))
-        return {name: x for name, x in names.items() if type(x) in (int, float) and name not in _OF_WARNINGS}
+        return {
+            name: x
+            for name, x in vars(_stood_for(value)).items()
+            if type(x) in (int, float) and name not in _OF_WARNINGS
+        }
     is_plumbing = isinstance(value, logging.Logger) or _name(kind).startswith(("logging.", "concurrent."))
     own = getattr(value, "__dict__", {}) if is_plumbing else {}
     written = {name: each.getvalue() for name, each in own.items() if isinstance(each, (io.StringIO, io.BytesIO))}

@@ -164,10 +164,10 @@ def _not_followed(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _module(original: types.ModuleType, instead: dict[str, Any]) -> types.ModuleType:
+def standing_for(original: Any, instead: dict[str, Any]) -> types.ModuleType:
     """Make a module whose members are those of ``original``, but for some."""
     module = types.ModuleType(original.__name__)
-    module.__dict__.update(instead)
+    module.__dict__.update(instead, __wrapped__=original)
     module.__getattr__ = lambda name: getattr(original, name)  # type: ignore[method-assign]
     return module
 
@@ -278,7 +278,7 @@ def replacements() -> dict[int, Any]:
 
     def replace(original: types.ModuleType, members: dict[str, Any]) -> types.ModuleType:
         stands_for.update({id(getattr(original, name)): each for name, each in members.items()})
-        stands_for[id(original)] = made = _module(original, members)
+        stands_for[id(original)] = made = standing_for(original, members)
         AT_FIRST.append((vars(made), len(vars(made))))
         return made
 
@@ -325,7 +325,7 @@ def _ciphers() -> dict[int, Any]:
         original = sys.modules[name]
         inner = {key: stands_for[id(each)] for key, each in vars(original).items() if id(each) in stands_for}
         stands_for.update({id(getattr(original, key)): each for key, each in members.items()})
-        stands_for[id(original)] = _module(original, inner | members)
+        stands_for[id(original)] = standing_for(original, inner | members)
     return stands_for
 
 
@@ -690,9 +690,12 @@ def drawn_again(modules: set[str]) -> Iterator[None]:
     drawn = {"randbelow": lambda bound: number_drawn(bound, next(count)), "token_bytes": octets}
     drawn["randbits"] = lambda k: number_drawn(2**k, next(count))
     again: dict[int, Any] = {id(getattr(secrets, name)): each for name, each in drawn.items()}
-    again |= {id(os.urandom): octets, id(np.random.default_rng): made, id(secrets): _module(secrets, drawn)}
-    again |= {id(os): _module(os, {"urandom": octets}), id(np.random): _module(np.random, {"default_rng": made})}
-    again[id(np)] = _module(np, {"random": again[id(np.random)]})
+    again |= {id(os.urandom): octets, id(np.random.default_rng): made, id(secrets): standing_for(secrets, drawn)}
+    again |= {
+        id(os): standing_for(os, {"urandom": octets}),
+        id(np.random): standing_for(np.random, {"default_rng": made}),
+    }
+    again[id(np)] = standing_for(np, {"random": again[id(np.random)]})
     again |= drawn_by(octets) if modules else {}
 
     def get(name: str, space: Any = None, *args: Any, **kw: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import builtins
 import contextlib
 import copyreg
@@ -38,6 +40,7 @@ from secmix import Network
 from secmix.adversaries import CuriousServer
 from secmix.kernel import Open, clear, prove
 from secmix.kernel.randomness.draws import generator
+from secmix.kernel.tracing import kept as kept_module
 from secmix.kernel.tracing.kept import KEPT, first_change, kept
 from secmix.kernel.tracing.trace import follow
 from secmix.kernel.values.arrays import followed
@@ -235,6 +238,27 @@ def drawn_in_a_trace(made: Any) -> None:
         made.random()
 
 
+def rule() -> Any:
+    """Return a function of a text that was run, which counts in a namespace of its own."""
+    space: dict[str, Any] = {}
+    exec("uploads = 0\ndef rule():\n    global uploads\n    uploads += 1", space)
+    return space["rule"]
+
+
+def settings() -> Any:
+    """Return settings that are a module, which nothing loads."""
+    made: Any = types.ModuleType("settings")
+    made.figures = types.SimpleNamespace(uploads=0)
+    return made
+
+
+class Elsewhere:
+    """Say that a library has it, which is not so."""
+
+    __module__ = "collections"
+    figures = types.SimpleNamespace(uploads=0)
+
+
 LOCAL = threading.local()
 ELSEWHERE: Any = types.ModuleType("elsewhere")
 ELSEWHERE.key = Holder()
@@ -305,6 +329,10 @@ CHANGES: dict[str, tuple[Any, Any]] = {
     "the class of a named tuple": (named_tuple, lambda v: setattr(type(v), "uploads", 1)),
     "a lock": (threading.Lock, lambda v: v.acquire()),
     "a lock that counts": (threading.RLock, lambda v: v.acquire()),
+    "an object among settings": (settings, lambda v: setattr(v.figures, "uploads", 1)),
+    "a text that was run": (rule, lambda v: v()),
+    "a class of another name": (Elsewhere, lambda v: setattr(v.figures, "uploads", 1)),
+    "a parsed expression": (lambda: ast.parse("0", mode="eval").body, lambda v: setattr(v, "value", 1)),
     "an attribute of an array": (lambda: np.zeros(3).view(Named), lambda v: setattr(v, "name", "second")),
 }
 
@@ -391,6 +419,36 @@ def test_figures_among_modules_and_on_streams_are_seen(monkeypatch: pytest.Monke
     listening = digest(Holder())
     stream.uploads = 1
     assert digest(Holder()) != listening
+
+
+def test_figures_on_a_loop_of_events_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.new_event_loop()
+    loop.close()
+    monkeypatch.setattr(kept_module, "_loops", lambda: [loop])
+    before = digest(Holder())
+    loop.figures = [1]  # type: ignore[attr-defined]
+    assert digest(Holder()) != before
+
+
+def test_the_loop_of_events_of_a_thread_is_found() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(kept_module._loops).result() == []
+
+    async def found() -> bool:
+        return kept_module._loops() == [asyncio.get_running_loop()]
+
+    def run() -> bool:
+        with asyncio.Runner() as runner:
+            return runner.run(found())
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run).result()
+
+
+def test_a_path_that_grows_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest(Holder())
+    monkeypatch.setattr(sys, "path", [*sys.path, "more"])
+    assert digest(Holder()) != before
 
 
 class Terminal:
