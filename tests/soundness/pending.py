@@ -27,13 +27,6 @@ PENDING: dict[str, str] = {
     "antithetic masks of many runs": "holds",
     "a block of masks for many runs": "holds",
     "a block of masks for many runs of words": "holds",
-    # of a thirteenth hand, against the rules
-    "counted on the event loop": "holds",
-    "counted among settings": "holds",
-    "counted in a class of another name": "holds",
-    "counted by a rule that was read": "holds",
-    "counted in a parsed expression": "holds",
-    "counted by the length of the path": "holds",
     "functions in a namespace": "inconclusive",  # draws of a function that is an attribute of the object
     "lists of whole numbers": "inconclusive",  # an audit's own block is taken for one of the protocol's
 }
