@@ -164,6 +164,8 @@ def prove(
             yield other_calls(protocol, network, fit, inputs, seed=seed)
 
     open_ = next(filter(None, reasons()), "")  # what comes after the first is not asked
+    if open_ and "draw_masks" in getattr(protocol, "__dict__", {}):
+        open_ += "; its draws are public coins, since draw_masks is no method of its class: make it one"
     covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
     covers += [OUTLIVING] * (reuses and _leaves_something(fit))  # also where draw_masks keeps them
     tried = _turns(fit, *others) if all_tried else {}

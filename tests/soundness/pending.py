@@ -28,5 +28,4 @@ PENDING: dict[str, str] = {
     "a block of masks for many runs": "holds",
     "a block of masks for many runs of words": "holds",
     "functions in a namespace": "inconclusive",  # draws of a function that is an attribute of the object
-    "lists of whole numbers": "inconclusive",  # an audit's own block is taken for one of the protocol's
 }

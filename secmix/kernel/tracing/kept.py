@@ -282,7 +282,7 @@ class _Walk:
             return value.__dict__[NOTES]
         if not is_protocol(value.__code__.co_filename) and not value.__closure__:
             return value.__code__ if answers_by_data(value) or value.__module__ == "weakref" else object()
-        given = (value.__defaults__, value.__kwdefaults__, value.__dict__)
+        given: tuple[Any, ...] = (value.__defaults__, value.__kwdefaults__, value.__dict__)
         if not _is_loaded(space := value.__globals__):  # of a text that was run, it is nobody else's
             given += (self.namespace(space, f"{path}/{value.__qualname__}", space.__setitem__),)
         if not value.__closure__ and not any(given):

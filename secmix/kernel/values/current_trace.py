@@ -293,7 +293,7 @@ def here(*, in_part: bool = False) -> Place:
     frames: list[tuple[str, int]] = []
     part: tuple[Any, ...] = ()
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name != "_traced_call":
+    while frame is not None and not _makes_calls(frame):
         if is_protocol(frame.f_code.co_filename):
             part = _part(frame.f_code, frame.f_lasti) if in_part and not frames else part
             frames.append((frame.f_code.co_filename, frame.f_lineno))
@@ -318,6 +318,11 @@ def asks_for_class(frame: Any) -> bool:
     return not frame.f_code.co_filename.startswith((KERNEL, TRANSCRIPT, *FOLLOWED_AS_THEY_ARE))
 
 
+def _makes_calls(frame: Any) -> bool:
+    """Say whether a frame is the kernel's that calls a protocol, or has it draw masks."""
+    return frame.f_code.co_name in ("_traced_call", "follow") and frame.f_code.co_filename.startswith(KERNEL)
+
+
 def may_be_caught() -> bool:
     """Say whether something between the call and here may catch what is raised, or act on it.
 
@@ -326,7 +331,7 @@ def may_be_caught() -> bool:
     if threading.get_ident() != now().thread or "weak" in now().hears:
         return True
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name != "_traced_call":
+    while frame is not None and not _makes_calls(frame):
         file = frame.f_code.co_filename
         pythons = is_of_library(file) and not file.startswith(KERNEL)
         if file != SHARES and (is_quiet(frame) if is_protocol(file) else pythons):

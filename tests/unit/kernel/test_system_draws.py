@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from unit.kernel.examples import RingSum
 
+from secmix.kernel import prove
 from secmix.kernel.tracing.world import drawn_again, replaced
 from secmix.kernel.values.current_trace import Trace, following
+from secmix.network import Network
+
+NETWORK = Network.complete(4)
+INPUTS = np.random.default_rng(0).normal(size=(3, 1, 4, 3))
 
 
 def _draws() -> list[Any]:
@@ -30,3 +37,31 @@ def test_the_system_draws_again_what_it_drew_in_a_trace() -> None:
     with drawn_again({__name__}):
         assert _draws() == traced
     assert _draws() != traced
+
+
+class DrawnInWords(RingSum):
+    """Draws words from the system, as Python's whole numbers first: NumPy fails where one is too large."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        words = [secrets.randbelow(2**64) for _ in range(runs * network.n * m)]
+        return np.array(words, dtype=np.uint64).reshape(runs, network.n, m)
+
+    def encode(self, row: Any) -> Any:
+        return np.rint(row * 2.0**20).astype(np.int64).astype(np.uint64)
+
+    def decode(self, total: Any) -> Any:
+        return total.view(np.int64) / 2.0**20
+
+
+def test_what_asks_for_a_proof_may_catch_errors() -> None:
+    """Masks that are handed over are drawn by the kernel itself, beside the call."""
+    with suppress(ValueError):
+        proof = prove(DrawnInWords(), NETWORK, INPUTS)
+    assert not proof.open
+
+
+def test_draws_of_a_function_that_an_object_has_are_said_to_be_public() -> None:
+    protocol = RingSum()
+    own: Any = protocol
+    own.draw_masks = lambda runs, m, network, rng: rng.normal(scale=1e6, size=(runs, network.n, m))
+    assert "draw_masks is no method of its class" in prove(protocol, NETWORK, INPUTS).open
