@@ -325,11 +325,11 @@ def _bits_apart(pairs: Iterable[tuple[Piece, Piece]], kind: str) -> float:
         return piece
 
     total = 0.0
-    for one, other in pairs:
-        bits = min(_bits_of_uniform(one), _bits_of_uniform(other)) if one[0] == other[0] == kind else 0.0
-        one, other = first(one), first(other)
-        if bits and one != other:
-            joined[one] = other
+    for pair in pairs:
+        bits = min(map(_bits_of_uniform, pair)) if {piece[0] for piece in pair} == {kind} else 0.0
+        begin, end = map(first, pair)
+        if bits and begin != end:
+            joined[begin] = end
             total += bits
     return total
 

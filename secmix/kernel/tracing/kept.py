@@ -368,10 +368,10 @@ def _is_loaded(space: dict[str, Any]) -> bool:
 @cache
 def _is_in_its_module(kind: Any) -> bool:
     """Say whether a class is what its module has under its name."""
-    found: Any = sys.modules.get(kind.__module__)
+    named: Any = sys.modules.get(kind.__module__)
     for name in kind.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is kind
+        named = getattr(named, name, None)
+    return named is kind
 
 
 @cache
