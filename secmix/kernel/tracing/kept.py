@@ -283,8 +283,9 @@ class _Walk:
         if not is_protocol(value.__code__.co_filename) and not value.__closure__:
             return value.__code__ if answers_by_data(value) or value.__module__ == "weakref" else object()
         given: tuple[Any, ...] = (value.__defaults__, value.__kwdefaults__, value.__dict__)
-        if not _is_loaded(space := value.__globals__):  # of a text that was run, it is nobody else's
-            given += (self.namespace(space, f"{path}/{value.__qualname__}", space.__setitem__),)
+        if not _is_loaded(space := value.__globals__):  # of a text that was run: it may count there
+            counts = {n: x for n, x in space.items() if not callable(x) and self._may_count(n, x, "")}
+            given += (self._each(counts, f"{path}/{value.__qualname__}", space.__setitem__),)
         if not value.__closure__ and not any(given):
             return value.__code__
         cells = {str(k): cell for k, cell in enumerate(value.__closure__ or ())}
@@ -362,7 +363,7 @@ def _is_loaded(space: dict[str, Any]) -> bool:
     """Say whether it is the namespace of a module that is found under its name."""
     name = space.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
-    return getattr(module, "__dict__", None) is space
+    return isinstance(module, types.ModuleType) and vars(_stood_for(module)) is space
 
 
 @cache

@@ -177,7 +177,7 @@ def _functions_of(module: types.ModuleType) -> dict[str, Any]:
 
 
 def _by_process(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Note what is another in each process: of anything but the hash of a number, or of several."""
+    """Note what is another in each process: of anything but the hash of a number, or of several, and of keys."""
 
     def is_number(value: Any) -> bool:
         return isinstance(value, (int, float, complex, Number, Public)) or (
@@ -185,7 +185,8 @@ def _by_process(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
         )
 
     def call(value: Any) -> Any:
-        if tracing() and (f is id or not is_number(value)):
+        is_of_key = sys._getframe(1).f_code.co_name == "__hash__"
+        if tracing() and not is_of_key and (f is id or not is_number(value)):
             now().narrow(by_machine(f.__name__))
         return _not_followed(f, f.__name__)(value)
 

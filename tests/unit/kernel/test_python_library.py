@@ -294,6 +294,13 @@ def logged_at_a_level() -> None:
         LOG.info("it is told")
 
 
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """Name something."""
+
+    name: str
+
+
 def replaced_by_a_mock() -> Any:
     with patch.object(OWN, "time", Mock(return_value=2.0)):
         return OWN.time()
@@ -302,6 +309,7 @@ def replaced_by_a_mock() -> Any:
 PLAIN: dict[str, Callable[[], Any]] = {
     "a mock": replaced_by_a_mock,
     "a line of a log at some level": logged_at_a_level,
+    "the hash of a key": lambda: {Key("text"): 1}[Key("text")],
     "the hash of numbers": lambda: hash((1, 2.5)),
     "the last of a list": lambda: [*DUTIES].pop() or DUTIES.pop() or DUTIES.append(1),
     "methods of its own": lambda: (OWN.done(), OWN.time(), OWN.acquire("me")),
