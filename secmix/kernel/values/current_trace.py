@@ -320,7 +320,8 @@ def asks_for_class(frame: Any) -> bool:
 
 def _makes_calls(frame: Any) -> bool:
     """Say whether a frame is the kernel's that calls a protocol, or has it draw masks."""
-    return frame.f_code.co_name in ("_traced_call", "follow") and frame.f_code.co_filename.startswith(KERNEL)
+    name = frame.f_code.co_name
+    return name == "_traced_call" or (name == "follow" and frame.f_code.co_filename.startswith(KERNEL))
 
 
 def may_be_caught() -> bool:
