@@ -318,10 +318,12 @@ def asks_for_class(frame: Any) -> bool:
     return not frame.f_code.co_filename.startswith((KERNEL, TRANSCRIPT, *FOLLOWED_AS_THEY_ARE))
 
 
+_CALLING = {"_traced_call": "", "follow": KERNEL}  # functions that call a protocol, or have it draw, and where they lie
+
+
 def _makes_calls(frame: Any) -> bool:
     """Say whether a frame is the kernel's that calls a protocol, or has it draw masks."""
-    name = frame.f_code.co_name
-    return name == "_traced_call" or (name == "follow" and frame.f_code.co_filename.startswith(KERNEL))
+    return bool(frame.f_code.co_filename.startswith(_CALLING.get(frame.f_code.co_name, "nowhere")))
 
 
 def may_be_caught() -> bool:

@@ -101,8 +101,32 @@ QUIET = 180
 behind, counts on loggers, threads, classes and modules of others, parts in any container, and seeds of few words."""
 
 IN_USE = 200
+"""The cost of seventeen slips that stood open: batches and calls without a channel, each traced like any other call,
+threads that outlive one, types that do not hold every iteration, and numbers chosen of whole and other ones; then of
+twenty-seven of a ninth set: what batches leave behind, guards that they alone meet, and waits with a limit of time."""
+
+MATRICES = 42
+"""The cost of eigenvalues, singular values, least squares and their kin, of each of several matrices."""
+
+MACHINE = 323
+"""The cost of eighty slips of a ninth set, by one rule: what of Python's library answers by what it is given, and that
+whatever else a call asks narrows a claim. It is a file of its own, of tables and of what a text says; three are of
+dates that a clock makes."""
+
+PRACTICE = 280
+"""The cost of what sixteen right protocols of practice were open for: what a secret mask selects and puts back, writes
+at secret places, bits that are packed, keys by ``struct.pack``, PBKDF2, spawn keys, counters and single bytes, words
+that leave out a value, and functions of SciPy's and of ``statistics``; of calls that repeat, of a text that is
+hashed once, and of twelve slips of a tenth set against these."""
+
+READ_AGAIN = 324
+"""The cost of what passes as bytes and is read again, as practice uploads words; of keys that an object keeps for its
+next fit, by four slips of an eleventh hand; of a file of its own for what a protocol's text says; and of figures that
+are kept elsewhere and calls of several kinds, by twenty-one slips of a twelfth hand."""
+
+ELSEWHERE = 130
 """The cost of seventeen slips of a thirteenth hand: what counts in namespaces that no module has, on loops of events
-and on the path, what of the machine is asked by ways without a name, and whatever Python's numbers say of themselves."""
+and on the path, what of the machine is asked by ways without a name, and what Python's numbers say of themselves."""
 
 OF_SEEDS = 734
 """What follows from secret seeds, and is made of their bytes: where a protocol has none, nothing goes through it."""
