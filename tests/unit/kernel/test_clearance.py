@@ -3,8 +3,6 @@
 import ast
 import itertools
 import math
-import sys
-import types
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,8 +35,8 @@ from secmix.kernel.values.current_trace import Trace, following, now
 from secmix.transcript import SERVER, Channel, Origin, View
 
 NETWORK = Network.complete(5)
-_PROOFS = types.ModuleType("proofs_of_tests")  # a cache in this module would be among what its protocols keep
-sys.modules[_PROOFS.__name__] = _PROOFS
+_PROOFS = pytest.Stash()  # a dict in this module would be among what its protocols keep
+_BY_NAME = pytest.StashKey[dict[str, Proof]]()
 EVERYBODY = frozenset(range(5))
 PROVED = [
     examples.RingSum,
@@ -166,7 +164,7 @@ def inputs() -> list[Any]:
 
 def proof_of(protocol: type) -> Proof:
     """Prove an example, once."""
-    made = vars(_PROOFS)
+    made = _PROOFS.setdefault(_BY_NAME, {})
     if protocol.__name__ not in made:
         made[protocol.__name__] = prove(protocol(), NETWORK, inputs())
     return made[protocol.__name__]
