@@ -350,7 +350,18 @@ def test_what_stands_for_a_module_or_a_class_is_as_that() -> None:
     assert python_library.instead_of(sqlite3.Error, {}) is sqlite3.Error
 
 
-@pytest.mark.parametrize(("text", "is_of_it"), [("LOCK", True), ("nobody", True), ("OWN", False), ("np", False)])
+@pytest.mark.parametrize(
+    ("text", "is_of_it"),
+    [
+        ("LOCK", True),
+        ("nobody", True),
+        ("OWN", False),
+        ("np", False),
+        ("SET.pop()", True),
+        ("DUTIES.pop()", False),
+        ("nobody.pop()", False),
+    ],
+)
 def test_of_whom_a_line_asks_is_found(text: str, is_of_it: bool) -> None:
     assert python_library.is_of_machine(ast.parse(text, mode="eval").body, sys._getframe()) is is_of_it
 
