@@ -265,7 +265,7 @@ class Actors(Words):
 
 
 class Phase(enum.Enum):
-    """Where a round is."""
+    """Name where a round is."""
 
     AGREE = enum.auto()
     MASK = enum.auto()
