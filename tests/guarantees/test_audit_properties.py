@@ -159,7 +159,8 @@ def test_the_seed_decides_the_numbers_and_not_the_standings(swept: Report) -> No
 @pytest.mark.build
 def test_resuming_in_a_folder_changes_nothing(tmp_path: Path) -> None:
     report = secmix.audit(scenario(sweep=SWEEP), tmp_path / "out")
-    assert report.to_dict() == secmix.audit(scenario(sweep=SWEEP)).to_dict()
+    without_file = secmix.audit(scenario(sweep=SWEEP)).to_dict()
+    assert {**report.to_dict(), "lines": []} == without_file  # lines are those of the file that was written
     assert secmix.audit(tmp_path / "out" / "scenario.toml").cells == [
         c.model_copy(
             update={"reproduce": c.reproduce.replace("scenario.toml", str(tmp_path / "out" / "scenario.toml"))}
