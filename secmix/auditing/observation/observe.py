@@ -72,7 +72,8 @@ def observe(
     """Observe the runs of ``cell``; call ``first`` with the least number of a scenario, if at least as many follow.
 
     Where evidence is ``exact`` no more are made than :func:`exact_runs` says, and no features. If a proof says then
-    that all runs send what those of the first block do, but for the numbers, the messages of the others are not kept.
+    that all runs send what those of the first block do, but for the numbers, no more are made than a scenario must ask
+    for, and the messages of those after the first block are not kept.
     """
     blocks: list[SumObservation] = []
     runs = 0
@@ -104,14 +105,20 @@ def _blocks(
         yield block
         if exact and not k and block.runs < cell.runs and proved(block):
             yield from _unread(cell, setup, sampled, block)
+            return
 
 
 def _unread(cell: Scenario, setup: SumSetup, sampled: Sampled, first: SumObservation) -> Iterator[SumObservation]:
-    """Observe what nodes sum and draw in the runs that are left, and none of their messages."""
+    """Observe what nodes sum and draw in other runs, up to the least number of a scenario, and none of their messages.
+
+    What each run sends is proved, and what exact evidence says beside that does not depend on how many there are.
+    """
     summed = sum(each.nbytes for each in first.inputs.values()) // first.runs
     drawn = sum(masks.nbytes for masks in _masks_of(1, cell, setup, (each.shape[2] for each in first.inputs.values())))
     most = int(room_for_messages(cell, setup) * 2**20 / (_WORKING * (summed + drawn)))
-    while several := list(islice(sampled, max(most // first.runs, 1))):
+    left = -(-(FEWEST_RUNS - first.runs) // first.runs)
+    while several := list(islice(sampled, min(max(most // first.runs, 1), max(left, 0)))):
+        left -= len(several)
         rows_by_node = [np.concatenate(of_node) for of_node in zip(*(rows for rows, _ in several), strict=True)]
         _, seed = several[0]
         probed = Probed(setup.protocol, probing=False)
