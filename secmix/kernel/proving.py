@@ -18,6 +18,7 @@ import numpy as np
 
 from secmix.kernel.randomness.streams import OUTLIVING, PUBLIC, follows
 from secmix.kernel.tracing.kept import KEPT, first_change, kept
+from secmix.kernel.tracing.projections import BY_PRODUCTS, by_projections, stands_for_others
 from secmix.kernel.tracing.trace import (
     RESULT,
     ROUNDING,
@@ -88,9 +89,11 @@ def prove(
     brief = [each[:, :, : None if in_full else _FEW] for each in inputs[: 2 * calls if iterations else calls]]
     again = functools.partial(prove, protocol, network, seed=seed, in_other_calls=in_other_calls, in_full=True)
     reuses = getattr(protocol, "reuses_masks", False)
-    run = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
+    run: Callable[..., Fit] = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
     of_traces = [brief[:calls], brief[calls:]] if iterations else [[each] for each in brief[1:]]
-    aside = functools.partial(run, looks=bool(iterations))  # of single calls nobody asks what they leave
+    aside: Callable[..., Fit] = functools.partial(
+        run, looks=bool(iterations)
+    )  # of single calls nobody asks what they leave
     traces = [aside(of_traces[0], ways=Way(masks_seed=0))]
     is_cut = np.shape(inputs[0])[2] > _FEW and not in_full
     if is_cut and (traces[0].failed or (traces[0].error and np.size(inputs[0]) <= _LONG)):  # entries mean other things
@@ -100,15 +103,21 @@ def prove(
     if terms > MOST_TERMS:
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((traces[0],), (), reason, (), ())
+    plain_run, plain_aside = run, aside
+    if not iterations and stands_for_others(traces[0]):
+        run, aside = (by_projections(each, traces[0]) for each in (run, aside))
     traces.append(aside(of_traces[1], ways=Way(masks_seed=1)))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
     # What is kept where nobody looks shows in a second call: so two speak for all.
     repeats = 2 if long and is_one_shape and not _decides(traces[0]) else 0
     fit, *discarded = _of_calls(run, inputs, inputs[:repeats])
+    if run is not plain_run and not fit.is_as_another:  # nor need others be that begin with it
+        run, aside = plain_run, plain_aside
+        traces[1] = aside(of_traces[1], ways=Way(masks_seed=1))
     inputs = inputs[: len(fit.results) or None]
     if not fit.error and fit.varying and not iterations:
-        run = aside = functools.partial(run, varying=fit.varying)
+        run = aside = functools.partial(plain_run, varying=fit.varying)
         fit = run(inputs)
         traces = [run(several, ways=Way(masks_seed=k)) for k, several in enumerate(of_traces)]
     if fit.error:
@@ -138,6 +147,8 @@ def prove(
             mixed = [_of_all_kinds(run, brief[0], runs)]
             looks += _looks_at_all(mixed[0])
             fits += mixed
+    traces[0].is_as_another = fit.is_as_another  # by which it was judged
+    telling = [each for each in fits if each is fit or not (fit.is_as_another and each.is_as_another)]
     texts: list[Place] = []
     guards = {guard: each.trace.script for each in (*reversed(others), *discarded, fit) for guard in _guards(each)}
     in_call = {  # how often each is met in a call
@@ -159,7 +170,7 @@ def prove(
         yield from (f"{each.error}, where calls of other kinds come before" for each in mixed if each.error)
         met = (guard for each in (*several, *unheard) for guard in _guards(each) if guard not in guards)
         yield from (f"a guard that calls of one run on a channel do not meet: {place}" for place, _ in met)
-        yield from (shared_coins(each) or not_explained(each) for each in fits)
+        yield from (shared_coins(each) or not_explained(each) for each in telling)
         if in_other_calls:
             yield other_calls(protocol, network, fit, inputs, seed=seed)
 
@@ -180,8 +191,8 @@ def prove(
     of_few = f", and their vectors as {_FEW} entries are" * long
     larger = [f"more runs in one call are treated as {runs} are{of_few}"] * in_other_calls
     assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
-    tables = _tables([] if open_ else fits)
-    return Proof(tuple(fits), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
+    tables = _tables([] if open_ else telling)
+    return Proof(tuple(telling), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
 
 
 def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -> list[Fit]:
@@ -376,6 +387,7 @@ def _assumptions(fit: Fit, larger: Iterable[str], stops: Iterable[Place], texts:
     assumed += [WITHOUT_KEY] * any(message.frame[2].endswith(SEALED) for message in fit.messages)
     assumed += ["a fit is of a new object, which is called in this order, each iteration once"] * bool(fit.iterations)
     assumed += ["coins that go into what a node encodes stay with that node"] * bool(fit.encodings.coins)
+    assumed += [BY_PRODUCTS] * fit.is_as_another
     several = len(fit.trace.threads) > 1
     assumed += ["threads of a call do what they do in the order in which they begin"] * several
     ends, reads = ("; ".join(dict.fromkeys(map(str, places))) for places in (stops, texts))
@@ -626,7 +638,11 @@ def other_frames(first: Fit, second: Fit) -> str:
 
 def _same_forms(a: Followed, b: Followed, first: Fit, second: Fit) -> bool:
     table, other, apart = a.table, b.table, second.trace.ends[0] - first.trace.ends[0]
-    if table is None or other is None or not np.array_equal(table.columns + apart, other.columns):
+    if (
+        table is None
+        or other is None
+        or not (second.is_as_another or np.array_equal(table.columns + apart, other.columns))
+    ):
         pairs = zip(a.reading.ravel().tolist(), b.reading.ravel().tolist(), strict=True)
         return all(_same_form(x, y, first, second) for x, y in pairs)
     if not all(x is y or np.array_equal(x, y) for x, y in zip(table.numberless, other.numberless, strict=True)):

@@ -58,7 +58,7 @@ from secmix.kernel.values.current_trace import (
 from secmix.kernel.values.forms import MOST_TERMS, alone
 from secmix.kernel.values.numbers import Number
 from secmix.kernel.values.protocol_text import file_of, hearing_in, identities_in, is_followed, is_protocol
-from secmix.kernel.values.tables import unknowns
+from secmix.kernel.values.tables import Projections, unknowns
 from secmix.network import Network
 from secmix.transcript import Block, Channel, Transcript, listening, passed_on, watched
 
@@ -106,6 +106,7 @@ class Fit:
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
     failed: bool = False  # which it is
     iterations: Sequence[int] = ()  # which the calls are; empty: any
+    is_as_another: bool = False  # each run of it sends what a run of another fit does
 
     @cached_property
     def largest(self) -> float:
@@ -286,18 +287,21 @@ def follow(
     script: tuple[int, ...] = (),
     varying: frozenset[str] = frozenset(),
     looks: bool = True,
+    projects: bool = False,
 ) -> Fit:
     """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel, in one of ``ways`` or in each.
 
     ``iterations`` says which the calls are; where it is empty each may be any.
     ``flip`` is a guard to be taken the other way, from some call on, ``script`` says how the first turns of public
     numbers come out, and ``varying`` which numbers that are kept from call to call may be any. Unless it ``looks``, a
-    fit does not say what is kept, which takes long.
+    fit does not say what is kept, which takes long. If it ``projects``, its tables carry products in place of
+    coefficients.
     """
     # What other traces add up is foreseen from one with masks that are handed over.
     ways = [ways] * len(inputs) if isinstance(ways, Way) else ways
     most = INF if any(way.masks_seed is None for way in ways) else MOST_TERMS * len(inputs)
     trace = Trace(flip=flip, script=script, in_order=bool(iterations), most_terms=most)
+    trace.projects = Projections() if projects else None
     fit, protocol = Fit(trace, network.n, iterations=iterations), copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
     beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
@@ -350,7 +354,7 @@ def follow(
                 else:
                     look(varying)
                 break
-    fit.encodings = encodings(trace, fit.made_of(fit.messages))
+    fit.encodings = encodings(trace, [] if projects else fit.made_of(fit.messages))
     trace.known, trace.keys = {}, {}
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
@@ -516,10 +520,12 @@ def _follow_call(
 
 
 def _is_same(input_: Number, number: Any) -> bool:
-    """Say whether a number is an input as it was."""
-    return number is input_ or (
-        isinstance(number, Number) and number.modulus == INF and number.pure and number.terms == input_.terms
-    )
+    """Say whether a number is an input as it was; where forms are not carried, by what it is in this run."""
+    if number is input_ or not isinstance(number, Number):
+        return number is input_
+    if now().projects is not None:
+        return (number.depends, number.value) == (input_.depends, input_.value)
+    return bool(number.modulus == INF and number.pure and number.terms == input_.terms)
 
 
 def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel | None) -> Any:

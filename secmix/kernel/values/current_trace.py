@@ -142,6 +142,8 @@ class Trace:
     tells: list[Place] = field(default_factory=list)  # where the text of a secret was asked for after that
     stops: dict[Place, int] = field(default_factory=dict)  # where a function may fail on what a node holds; how often
     stopped: bool = False  # one did
+    projects: Any = None  # random vectors, where tables carry what these make of their coefficients in place of them
+    vectors: list[Any] = field(default_factory=list)  # of variables that tables were made of, one after the other
     secret_draws: int = 0  # above 0 within draw_masks
     system_seeds: int = 0  # generators that the system seeded
     streams: list[Any] = field(default_factory=list)  # that follow from secret seeds

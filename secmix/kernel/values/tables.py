@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.values.current_trace import INF, now
-from secmix.kernel.values.forms import CHEAP, EACH, LONG, Packed, Shared
+from secmix.kernel.values.forms import CHEAP, EACH, LONG, Packed, Shared, alone
 from secmix.kernel.values.numbers import Number
 
 MOST_VECTORS = 2**12
@@ -28,7 +29,39 @@ _VALUES = 10  # values that take as long as one of the terms that are counted
 _REWRITTEN = 4  # times that a table is written anew, until which variables are looked for that are gone
 _KEEPING = 2  # terms for each coefficient that is kept: 400 MiB of them are the most that a call may keep
 _NOBODY = np.empty(0, np.int64)
+WIDTH = 4
+"""Random vectors with which a trace multiplies coefficients that it does not carry."""
+PROJECTED = np.arange(-WIDTH, 0)
+"""The columns of a table that carries these products."""
 _KEPT: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # coefficients of what is kept
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Name the variables of one call of which a table was made."""
+
+    call: int
+    shape: tuple[int, ...]  # of the table's leading axes, and how many entries it has
+    columns: Any  # (V,) of the entry 0
+
+
+class Projections:
+    """Random vectors in place of variables: in each call the same, one after the other, times a number of each run."""
+
+    def __init__(self) -> None:
+        self._call, self._rng = -1, np.random.default_rng(0)
+
+    def of(self, call: int, lead: tuple[int, ...]) -> Any:
+        """Return those of the next variables (runs, ...), (V, WIDTH)."""
+        if call != self._call:
+            self._call, self._rng = call, np.random.default_rng(0)
+        own = self._rng.standard_normal((math.prod(lead[1:]), WIDTH))
+        return (self.factors(call, lead[0])[:, None] * own).reshape(-1, WIDTH)
+
+    @staticmethod
+    def factors(call: int, runs: int) -> Any:
+        """Return the numbers of runs of a call, (runs, WIDTH)."""
+        return np.random.default_rng([1, call]).uniform(1, 2, (runs, WIDTH))
 
 
 @dataclass(slots=True)
@@ -46,6 +79,11 @@ class Table:
     span: Any  # (..., m) of the numbers
     is_own: bool = False  # no other table has its arrays
     written: int = 0  # how many vectors were written since variables that are not in it were left out
+
+    @property
+    def is_projected(self) -> bool:
+        """Say whether it carries products of coefficients with random vectors in place of these."""
+        return bool((self.columns < 0).any())
 
     @property
     def is_public(self) -> Any:
@@ -101,6 +139,8 @@ class Table:
 
     def _leave_out(self) -> None:
         """Leave out variables that are not in it."""
+        if self.is_projected:
+            return
         used, self.written = self.coefficients.any(axis=tuple(range(self.scale.ndim))), 0
         self.coefficients, self.columns = self.coefficients.compress(used, -1), _shared(self.columns[used].tobytes())
 
@@ -160,7 +200,9 @@ class Table:
         _count(_KEEPING * self.coefficients.size)
 
     def numbers(self) -> Any:
-        """Return its numbers one by one, (..., m)."""
+        """Return its numbers one by one, (..., m); what they are made of, if that is not carried, is new draws."""
+        if self.is_projected:
+            return self._of_new_draws()
         out = np.empty(self.values.shape, object)
         flat, spans = (x.reshape(self.scale.size, x.shape[-1]).tolist() for x in (self.values, self.span))
         coefficients = self.coefficients.reshape(self.scale.size, len(self.columns))
@@ -182,8 +224,21 @@ class Table:
             ]
         return out
 
+    def _of_new_draws(self) -> Any:
+        numbers, entries = [], self.values.shape[-1]
+        public, used = self.is_public.ravel().tolist(), self.depends.ravel().tolist()
+        for k, (value, span) in enumerate(zip(self.values.ravel().tolist(), self.span.ravel().tolist(), strict=True)):
+            row = k // entries
+            form = alone(now().variable("draw", -1, value, 0)) if not public[row] else {}
+            numbers.append(Number(value, form, INF, used[row], 0, span=span) if form else value)
+        out = np.empty(len(numbers), object)
+        out[:] = numbers
+        return out.reshape(self.values.shape)
+
     def variables(self) -> Any:
-        """Return the variables that are in it, (k,)."""
+        """Return the variables that are in it, (k,); of what is not carried none."""
+        if self.is_projected:
+            return _NOBODY
         used = self.coefficients.reshape(self.scale.size, len(self.columns)).any(axis=0)
         return np.add.outer(self.columns[used], np.arange(self.values.shape[-1])).ravel()
 
@@ -200,8 +255,12 @@ def unknowns(values: Any, variables: Sequence[int], depends: Any, span: Any) -> 
     lead, count = values.shape[:-1], values.size // max(values.shape[-1], 1)
     if values.ndim < 2 or not 0 < count <= _MOST**0.5 or variables[-1] - variables[0] + 1 != values.size:
         return None
-    columns = variables[0] + values.shape[-1] * np.arange(count)
-    own = np.eye(count).reshape(*lead, count)
+    columns, trace = variables[0] + values.shape[-1] * np.arange(count), now()
+    trace.vectors.append(Vectors(trace.call, values.shape, columns))
+    if trace.projects is None:
+        own = np.eye(count).reshape(*lead, count)
+    else:
+        own, columns = trace.projects.of(trace.call, lead).reshape(*lead, WIDTH), PROJECTED
     depends, span = np.broadcast_to(depends, lead), np.broadcast_to(span, values.shape)
     return Table(values, columns, own, np.ones(lead), depends, span)
 

@@ -1,0 +1,113 @@
+"""Follow calls by projections, where they send what a first call does.
+
+Most of the time of a large protocol's trace moves coefficients, and nearly all calls have the same ones. So one call is
+followed in full, and of the others each vector carries what a few random vectors make of its coefficients. Where these
+products agree with those of the first call, message by message and run by run, so do the coefficients: of others that
+differ by more than a billionth, all products would agree in one of 10**8 tries (after R. Freivalds, "Probabilistic
+machines can use less running time", IFIP 1977).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from secmix.kernel.tracing.trace import Fit, Message
+from secmix.kernel.values.tables import PROJECTED, Projections, Table, Vectors
+
+BY_PRODUCTS = (
+    "calls send the same combinations where four random sums of their coefficients agree (at odds of 1 to 10**8)"
+)
+_MUCH = 10**6  # terms that a call shares among entries: of fewer it takes about as long in full
+_AGREE = 1e-11  # of the largest coefficient of a row: up to here products agree
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A message of the first call, of one run."""
+
+    message: Message
+    table: Table
+    places: Any  # (V,) of its variables among all of the call
+    products: Any  # (P, WIDTH) of its coefficients
+    allowed: Any  # (P, 1) by how much others may differ
+
+
+def stands_for_others(fit: Fit) -> bool:
+    """Say whether a fit of one call of one run may speak for others: it is large, and all that it sends has a table."""
+    if fit.error or fit.trace.shared <= _MUCH or any(message.rows.table is None for message in fit.messages):
+        return False
+    return _are_of_one_length(fit.trace.vectors, fit.messages)
+
+
+def by_projections(run: Callable[..., Fit], first: Fit) -> Callable[..., Fit]:
+    """Return what follows calls as ``run`` does, in full where they do not send what the one of ``first`` does.
+
+    Of a guard that is taken the other way nobody asks what was sent before.
+    """
+    columns = np.concatenate([each.columns for each in first.trace.vectors])
+    projections = Projections().of(0, (1, len(columns))) / Projections.factors(0, 1)
+    sent = [_sent(message, columns, projections) for message in first.messages]
+
+    def go(calls: Sequence[Any], **how: Any) -> Fit:
+        fit = run(calls, projects=True, **how)
+        is_enough = not fit.error and ("flip" in how or _sends(fit, sent, first.trace.vectors))
+        return fit if is_enough else run(calls, **how)
+
+    return go
+
+
+def _sent(message: Message, columns: Any, projections: Any) -> _Sent:
+    table: Any = message.rows.table
+    places, coefficients = columns.searchsorted(table.columns), table.coefficients[:, 0]
+    allowed = _AGREE * np.abs(coefficients).max(axis=1, initial=0.0, keepdims=True)
+    return _Sent(message, table, places, coefficients @ projections[places], allowed)
+
+
+def _sends(fit: Fit, sent: Sequence[_Sent], of_first: Sequence[Vectors]) -> bool:
+    """Say whether each run of each call sends these forms, of its own variables.
+
+    Then a fit of single runs is given their coefficients.
+    """
+    if len(fit.messages) != len(sent) * len(fit.results):
+        return False
+    tables: list[tuple[Any, Any, Any]] = []
+    for call, result in enumerate(fit.results):
+        own = [each for each in fit.trace.vectors if each.call == call]
+        messages = fit.messages[call * len(sent) :][: len(sent)]
+        if [each.shape[:-1] for each in own] != [(len(result), *each.shape[1:-1]) for each in of_first]:
+            return False
+        if not _are_of_one_length(own, messages):
+            return False
+        columns, factors = np.concatenate([each.columns for each in own]), Projections.factors(call, len(result))
+        for message, other in zip(messages, sent, strict=True):
+            if not _is_alike(message, other, call, factors):
+                return False
+            tables.append((message.rows.table, columns.take(other.places, mode="clip"), other.table))
+    fit.is_as_another = True
+    if all(len(result) == 1 for result in fit.results):
+        for table, of_run, other in tables:
+            table.columns, table.coefficients = of_run, other.coefficients
+    return True
+
+
+def _are_of_one_length(vectors: Sequence[Vectors], messages: Sequence[Message]) -> bool:
+    return len({*(each.shape[-1] for each in vectors), *(message.rows.shape[-1] for message in messages)}) == 1
+
+
+def _is_alike(message: Message, other: _Sent, call: int, factors: Any) -> bool:
+    """Say whether a message of a call is another but for its numbers, in each of its runs, which have ``factors``."""
+    ends, of_its = ((x.frame[1:4], x.frame[5], x.sender, x.receiver, x.content) for x in (message, other.message))
+    table, shape = message.rows.table, (len(other.products), len(factors))
+    if table is None or (message.frame[0], ends) != (call, of_its) or table.scale.shape != shape:
+        return False
+    laws = (table.scale, other.table.scale), (table.depends, other.table.depends)
+    if any(not np.array_equal(own, np.broadcast_to(wanted, shape)) for own, wanted in laws):
+        return False
+    if not np.array_equal(table.columns, PROJECTED):  # it is public, or of another trace
+        return not table.columns.size and not other.products.any()
+    off = table.coefficients - factors * other.products[:, None]
+    return bool((np.abs(off).max(axis=2) <= other.allowed).all())
