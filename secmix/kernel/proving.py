@@ -45,6 +45,7 @@ Calls = Sequence[Any]
 Ints = Sequence[int]
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
 _MUCH = 2 * 10**6  # terms that a call adds up: likewise
+_LARGE = 10**6  # terms that entries share: of fewer projections take about as long
 _FEW = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 _MOST_FOLLOWED = 331  # runs of a batch that is traced
 _MOST_HANDED, _MOST_STREAMS = 2_000, 24  # numbers that it sends or holds, and its streams: each is compared with all
@@ -104,7 +105,7 @@ def prove(
         reason = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         return Proof((traces[0],), (), reason, (), ())
     plain_run, plain_aside = run, aside
-    if not iterations and stands_for_others(traces[0]):
+    if once > _LARGE and not iterations and stands_for_others(traces[0]):
         run, aside = (by_projections(each, traces[0]) for each in (run, aside))
     traces.append(aside(of_traces[1], ways=Way(masks_seed=1)))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)

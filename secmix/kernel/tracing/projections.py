@@ -21,7 +21,6 @@ from secmix.kernel.values.tables import PROJECTED, Projections, Table, Vectors
 BY_PRODUCTS = (
     "calls send the same combinations where four random sums of their coefficients agree (at odds of 1 to 10**8)"
 )
-_MUCH = 10**6  # terms that a call shares among entries: of fewer it takes about as long in full
 _AGREE = 1e-11  # of the largest coefficient of a row: up to here products agree
 
 
@@ -37,10 +36,9 @@ class _Sent:
 
 
 def stands_for_others(fit: Fit) -> bool:
-    """Say whether a fit of one call of one run may speak for others: it is large, and all that it sends has a table."""
-    if fit.error or fit.trace.shared <= _MUCH or any(message.rows.table is None for message in fit.messages):
-        return False
-    return _are_of_one_length(fit.trace.vectors, fit.messages)
+    """Say whether a fit of one call of one run may speak for others: all that it sends has a table, of one length."""
+    is_of_tables = not fit.error and all(message.rows.table is not None for message in fit.messages)
+    return is_of_tables and _are_of_one_length(fit.trace.vectors, fit.messages)
 
 
 def by_projections(run: Callable[..., Fit], first: Fit) -> Callable[..., Fit]:

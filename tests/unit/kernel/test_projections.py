@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from secmix import Network
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
-from secmix.kernel import Clearance, clear, prove
+from secmix.kernel import Clearance, clear, prove, proving
 from secmix.kernel.tracing import projections
 from secmix.kernel.tracing.projections import BY_PRODUCTS, _is_alike, _sent, by_projections, stands_for_others
 from secmix.kernel.tracing.trace import Fit, Way, follow
@@ -40,7 +40,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         several.append(judged(*args))
         return several[-1]
 
-    monkeypatch.setattr(projections, "_MUCH", 0)
+    monkeypatch.setattr(proving, "_LARGE", 0)
     monkeypatch.setattr(projections, "_sends", sends)
     return several
 
@@ -120,9 +120,9 @@ class Writes(Told):
 
 @contextmanager
 def as_they_are() -> Iterator[None]:
-    before, projections._MUCH = projections._MUCH, 10**9
+    before, proving._LARGE = proving._LARGE, 10**9
     yield
-    projections._MUCH = before
+    proving._LARGE = before
 
 
 def said_of(protocol: Any) -> list[Any]:
