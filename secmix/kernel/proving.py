@@ -507,7 +507,10 @@ def _share_masks(protocol: Any, network: Network, fit: Fit, inputs: Any, masks: 
     They do so in one call, or in the one after it, with masks that the protocol draws; ``masks`` are as many others.
     """
     draws = {v for v, each in fit.trace.variables.items() if each.kind == "draw"}
-    masked = {each.frame[2] for each in fit.messages if not draws.isdisjoint(each.variables.tolist())}
+    masked = set[str]()
+    for each in fit.messages:  # of a kind until one has a draw
+        if each.frame[2] not in masked and not draws.isdisjoint(each.variables.tolist()):
+            masked.add(each.frame[2])
 
     def calls(runs: int, most: int = 2, given: Any = None) -> list[list[Block]]:
         one, same = copied(protocol), np.repeat(inputs, runs, axis=0)
@@ -525,11 +528,11 @@ def _share_masks(protocol: Any, network: Network, fit: Fit, inputs: Any, masks: 
     ]
     sizes = [float(np.abs(few).max(initial=0)) for few, *_ in blocks if few.dtype.kind == "f"]
     allowed = ROUNDING * max(sizes, default=0.0)
-    return any(_are_shared(allowed, *rows) for block in blocks for rows in zip(*block, strict=False))
+    return any(_are_shared(allowed, *block) for block in blocks)
 
 
 def _are_shared(allowed: float, few_runs: Any, few_again: Any, many_runs: Any, many_again: Any, others: Any) -> bool:
-    """Say whether runs have the same numbers, in whatever order, or in some entry, that would be others by chance.
+    """Say whether runs of some row (P, runs, m) have the same numbers, in any order or entry, not so by chance.
 
     Others are those that differ by more than rounding. What all runs send alike has no mask in it, since a coin has it
     that another node begins, say.
@@ -537,21 +540,25 @@ def _are_shared(allowed: float, few_runs: Any, few_again: Any, many_runs: Any, m
 
     def are_near(runs: Any) -> Any:
         runs = runs.astype(float)
-        return _near(runs[0], runs[1:], allowed).all(axis=1)
+        return _near(runs[:, :1], runs[:, 1:], allowed).all(axis=2)
 
     def are_as_before(runs: Any, before: Any) -> Any:
-        return (runs == before).mean(axis=0) > 0.5
+        return (runs == before).mean(axis=1) > 0.5
 
-    if are_near(few_runs).any() or are_near(many_runs).all():
-        return False
-    fresh = ~are_as_before(few_again, few_runs) & (_different(few_runs) == len(few_runs)) & (_different(many_runs) > 1)
-    shared = (2 * _different(many_runs) < _different(others)) | are_as_before(many_again, many_runs)
-    return bool((fresh & shared).any() or (_is_repeated(many_runs) and not _is_repeated(few_runs)))
+    of_each = ~(are_near(few_runs).any(axis=1) | are_near(many_runs).all(axis=1))
+    several = (each[of_each] for each in (few_runs, few_again, many_runs, many_again, others))
+    few_runs, few_again, many_runs, many_again, others = several
+    different = _different(many_runs)
+    fresh = ~are_as_before(few_again, few_runs) & (_different(few_runs) == few_runs.shape[1]) & (different > 1)
+    shared = (2 * different < _different(others)) | are_as_before(many_again, many_runs)
+    rows = zip(many_runs, few_runs, strict=True)
+    return bool((fresh & shared).any() or any(_is_repeated(many) and not _is_repeated(few) for many, few in rows))
 
 
 def _different(runs: Any) -> Any:
-    """Count the different numbers of each entry."""
-    return np.array([len({*entry}) for entry in runs.T.tolist()])
+    """Count the different numbers of each entry, (P, m)."""
+    ordered = np.sort(runs, axis=1)
+    return 1 + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
 
 
 def _is_repeated(numbers: Any) -> bool:

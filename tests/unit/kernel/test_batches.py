@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from unit.kernel.examples import RingSum, bare
 
 from secmix.adversaries import CuriousServer
 from secmix.kernel import clear, prove
 from secmix.kernel.clearance import KnownSums, Open
-from secmix.kernel.tracing.trace import have_draws_in_common
+from secmix.kernel.proving import _are_shared, _is_repeated
+from secmix.kernel.tracing.trace import ROUNDING, have_draws_in_common
 from secmix.network import Network
 
 NETWORK = Network.complete(3)
@@ -181,3 +184,34 @@ class FewMasks(RingSum):
 def test_masks_that_cannot_be_drawn_for_many_runs_end_the_proof() -> None:
     found = prove(FewMasks(), NETWORK, np.random.default_rng(1).normal(size=(3, 1, 3, 2)))
     assert "a call in use ends in ValueError: too many runs" in found.open
+
+
+def _is_shared_row(allowed: float, few: Any, few_again: Any, many: Any, many_again: Any, others: Any) -> bool:
+    """Say of one row, (runs, m), what :func:`_are_shared` says of several, entry by entry."""
+
+    def is_near(a: Any, b: Any) -> bool:
+        return all(abs(x - y) <= allowed + ROUNDING * abs(y) for x, y in zip(a.tolist(), b.tolist(), strict=True))
+
+    def is_as_before(runs: Any, before: Any, entry: int) -> bool:
+        same = [x == y for x, y in zip(runs[:, entry].tolist(), before[:, entry].tolist(), strict=True)]
+        return sum(same) > len(same) / 2
+
+    if any(is_near(few[0], each) for each in few[1:]) or all(is_near(many[0], each) for each in many[1:]):
+        return False
+    for entry in range(few.shape[1]):
+        count, of_others, of_few = (len({*x[:, entry].tolist()}) for x in (many, others, few))
+        is_fresh = not is_as_before(few_again, few, entry) and of_few == len(few) and count > 1
+        if is_fresh and (2 * count < of_others or is_as_before(many_again, many, entry)):
+            return True
+    return _is_repeated(many) and not _is_repeated(few)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 6, 40]), st.sampled_from([float, np.int64]))
+def test_rows_that_share_masks_are_found_together_as_one_by_one(seed: int, values: int, kind: Any) -> None:
+    rng = np.random.default_rng(seed)
+    blocks = [rng.integers(0, values, (3, runs, 2)).astype(kind) for runs in (3, 3, 7, 7, 7)]
+    if seed % 2:
+        blocks[0] = rng.integers(0, 2**40, (3, 3, 2)).astype(kind)
+        blocks[1] = blocks[0] + rng.integers(0, 2, (3, 3, 2)).astype(kind)
+    rows = zip(*blocks, strict=True)
+    assert _are_shared(1e-12, *blocks) == any(_is_shared_row(1e-12, *row) for row in rows)

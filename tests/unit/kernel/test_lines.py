@@ -129,7 +129,8 @@ ELSEWHERE = 130
 and on the path, what of the machine is asked by ways without a name, and what Python's numbers say of themselves."""
 
 PRODUCTS = 84
-"""The cost of tables that carry what random vectors make of their coefficients, in later calls of large protocols: PDMM on a
+"""The cost of tables that carry what random vectors make of their coefficients, in later calls of large
+protocols: PDMM on a
 hundred nodes is proved in half of the time by that."""
 
 OF_SEEDS = 734
