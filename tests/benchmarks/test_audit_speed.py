@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -12,7 +13,7 @@ import secmix
 from secmix.adversaries import HonestButCurious
 from secmix.auditing import proof
 from secmix.auditing.evidence import ksg
-from secmix.kernel import Clearance, clear, prove
+from secmix.kernel import Clearance, clear, prove, proving
 from secmix.network import Network
 from secmix.protocols import PDMM, SecureSum
 from secmix.scenario.catalogue import find
@@ -90,3 +91,17 @@ def test_a_proof_is_worked_out_once_for_all_adversaries(benchmark, protocol, net
     benchmark.extra_info |= {f"processor seconds of {what}": taken for what, taken in spent.items()}
     if benchmark.enabled:
         assert spent["an adversary"] < spent["proof"]
+
+
+def test_projections_shorten_the_proof_of_a_large_protocol(benchmark, monkeypatch):
+    if not benchmark.enabled:
+        pytest.skip("half a minute of work; run with --benchmark-enable")
+    network = Network.random_geometric(60, np.random.default_rng(0), radius=0.32)
+    inputs = [np.random.default_rng(call).standard_normal((1, network.n, 4)) for call in range(3)]
+    protocol, spent = PDMM(sigma=1e4, tol=1e-6), {"by projections": 0.0, "in full": 0.0}
+    with threadpool_limits(limits=1):
+        benchmark.pedantic(timed(prove, spent, "by projections"), args=(protocol, network, inputs), rounds=1)
+        monkeypatch.setattr(proving, "_LARGE", math.inf)
+        timed(prove, spent, "in full")(protocol, network, inputs)
+    benchmark.extra_info |= {f"processor seconds {how}": taken for how, taken in spent.items()}
+    assert spent["by projections"] < 0.8 * spent["in full"]

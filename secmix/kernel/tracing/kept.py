@@ -34,7 +34,7 @@ from secmix.kernel.randomness.draws import Draws, OfStream
 from secmix.kernel.randomness.secret_bytes import SecretBytes, as_pieces
 from secmix.kernel.tracing.python_library import answers_by_data
 from secmix.kernel.values.arrays import Followed, concrete, is_of_python, is_secret
-from secmix.kernel.values.current_trace import now, tracing
+from secmix.kernel.values.current_trace import loggers, now, tracing
 from secmix.kernel.values.numbers import Number
 from secmix.kernel.values.protocol_text import is_protocol
 from secmix.network import Network
@@ -158,7 +158,6 @@ class _Walk:
 
         Its numbers are compared as they are, and none is let be any, but for those of objects.
         """
-        loggers = {name: x for name, x in logging.root.manager.loggerDict.items() if isinstance(x, logging.Logger)}
         usual: list[tuple[Any, frozenset[str]]] = [(logging.root, _OF_LOGGERS), (transcript, _RECORD)]
         usual += [(x, _OF_THREADS) for x in {threading.current_thread(), threading.main_thread()}]
         usual += [(x, _of_loops()) for x in _loops()]
@@ -169,7 +168,7 @@ class _Walk:
         spaces += [("secmix", list(vars(x).items())) for x in (sys.modules["secmix"], Channel, Transcript, Network)]
         spaces += [(_package(names), list(names.items())[count:]) for names, count in AT_FIRST if len(names) != count]
         members = ({n: x for n, x in several if self._may_count(n, x, package)} for package, several in spaces)
-        return [loggers, *map(types.MappingProxyType, filter(None, members))]
+        return [loggers(), *map(types.MappingProxyType, filter(None, members))]
 
     def _may_count(self, name: str, value: Any, package: str) -> bool:
         """Say whether a member that not all such objects have is data of the protocol's, and none of a library's."""

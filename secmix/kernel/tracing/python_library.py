@@ -11,7 +11,6 @@ import builtins
 import functools
 import importlib
 import io
-import logging
 import os
 import sys
 import threading
@@ -20,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from secmix.kernel.randomness.coins import noted
-from secmix.kernel.values.current_trace import Place, is_of_call, now, tracing
+from secmix.kernel.values.current_trace import Place, is_of_call, loggers, now, tracing
 from secmix.kernel.values.protocol_text import LOOKING, is_protocol, name_of, nodes_of, text_of, value_of
 from secmix.transcript import outlets
 
@@ -335,8 +334,7 @@ def goes_on_beside(modules: Iterable[str]) -> str:
 
 def begins_files(modules: Iterable[str]) -> str:
     """Name a log that begins a new file by code of these modules: when it does hangs on what the file holds."""
-    loggers = (logging.root, *(x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)))
-    for handler in {each for logger in loggers for each in logger.handlers}:
+    for handler in {each for logger in loggers().values() for each in logger.handlers}:
         made_by = (type(handler), *(getattr(handler, name, None) for name in ("rotator", "namer")))
         if hasattr(handler, "rotator") and not {*modules}.isdisjoint(getattr(x, "__module__", "") for x in made_by):
             return by_machine("a log that begins a new file")

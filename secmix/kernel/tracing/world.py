@@ -184,11 +184,13 @@ def _by_process(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
             type(value) is tuple and all(map(is_number, value))
         )
 
+    ask = _not_followed(f, f.__name__)
+
     def call(value: Any) -> Any:
         is_of_key = sys._getframe(1).f_code.co_name == "__hash__"
         if tracing() and not is_of_key and (f is id or not is_number(value)):
             now().narrow(by_machine(f.__name__))
-        return _not_followed(f, f.__name__)(value)
+        return ask(value)
 
     return call
 

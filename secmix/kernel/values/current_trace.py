@@ -272,10 +272,15 @@ def is_of_call() -> bool:
     return any(threading.get_ident() in {x.thread, *(each.ident for each in x.threads)} for x in _NOW[-1:])
 
 
+def loggers() -> dict[str, logging.Logger]:
+    """Return all loggers by name."""
+    named = logging.root.manager.loggerDict.items()
+    return {"root": logging.root} | {name: x for name, x in named if isinstance(x, logging.Logger)}
+
+
 def outlets_of_now() -> frozenset[int]:
     """Return the output and the handlers of loggers that there are, by identity."""
-    loggers = [logging.root, *logging.root.manager.loggerDict.values()]
-    return frozenset(map(id, [sys.stdout, *(each for x in loggers for each in getattr(x, "handlers", ()))]))
+    return frozenset(map(id, [sys.stdout, *(each for x in loggers().values() for each in x.handlers)]))
 
 
 @contextmanager
