@@ -17,7 +17,7 @@ import numpy as np
 
 from secmix.kernel.proving import Proof
 from secmix.kernel.randomness.streams import AGREED, ENOUGH, PUBLIC, opened, seeds_of
-from secmix.kernel.tracing.trace import RESULT, Fit, Message
+from secmix.kernel.tracing.trace import RESULT, Fit, Message, uncollected
 from secmix.kernel.values.algebra import (
     UNSEEN,
     Combination,
@@ -78,6 +78,7 @@ class KnownSums(Clearance):
     iterations: tuple[int, ...]  # of which this is said, and of no others; empty: of all
 
 
+@uncollected()
 def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> KnownSums | Open:
     """Prove what ``adversary`` learns of each honest node; or say why that is open.
 

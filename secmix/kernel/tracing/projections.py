@@ -2,9 +2,9 @@
 
 Most of the time of a large protocol's trace moves coefficients, and nearly all calls have the same ones. So one call is
 followed in full, and of the others each vector carries what a few random vectors make of its coefficients. Where these
-products agree with those of the first call, message by message and run by run, so do the coefficients: of others that
-differ by more than a billionth, all products would agree in one of 10**8 tries (after R. Freivalds, "Probabilistic
-machines can use less running time", IFIP 1977).
+products agree with those of the first call, message by message and run by run, so do the coefficients: of a row that
+differs by more than 1e-10 of its largest, all products would agree in one of 10**8 tries (after R. Freivalds,
+"Probabilistic machines can use less running time", IFIP 1977). Rounding moves products by some 1e-13 of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from secmix.kernel.values.tables import PROJECTED, Projections, Table, Vectors
 BY_PRODUCTS = (
     "calls send the same combinations where four random sums of their coefficients agree (at odds of 1 to 10**8)"
 )
-_AGREE = 1e-11  # of the largest coefficient of a row: up to here products agree
+_AGREE = 1e-12  # of the largest coefficient of a row: up to here products agree
 
 
 @dataclass(frozen=True)

@@ -227,9 +227,10 @@ class Table:
     def _of_new_draws(self) -> Any:
         numbers, entries = [], self.values.shape[-1]
         public, used = self.is_public.ravel().tolist(), self.depends.ravel().tolist()
+        # Of new draws no size is told: what is followed in full has none that is larger.
         for k, (value, span) in enumerate(zip(self.values.ravel().tolist(), self.span.ravel().tolist(), strict=True)):
             row = k // entries
-            form = alone(now().variable("draw", -1, value, 0)) if not public[row] else {}
+            form = alone(now().variable("draw", -1, 0.0, 0)) if not public[row] else {}
             numbers.append(Number(value, form, INF, used[row], 0, span=span) if form else value)
         out = np.empty(len(numbers), object)
         out[:] = numbers

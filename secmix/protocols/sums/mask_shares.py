@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from secmix._base.checks import Array
 from secmix.errors import SecmixError
 from secmix.network import Network
 from secmix.protocols.sums.fixed_point import FixedPoint
@@ -33,8 +34,8 @@ class DealtShares:
     code: FixedPoint
     thresholds: tuple[int, ...]  # how many shares recover a mask of each node
     # node -> keeper -> (1 + degree, runs, m): what each keeper holds of a node's self mask, and of its
-    # pair masks in the order of its neighbours
-    shares: dict[int, dict[int, Words]]
+    # pair masks in the order of its neighbours, as messages carry it: of many shares few are asked for
+    shares: dict[int, dict[int, Array]]
 
     def recovered(self, node: int, answers: Mapping[int, Words]) -> Words:
         """Recover the secrets of ``node`` from the shares (count, runs, m) of its keepers.
@@ -70,7 +71,7 @@ def deal(
     channel: Channel,
 ) -> DealtShares:
     """Deal shares of ``secrets``, node -> (1 + degree, runs, m); ``drawn`` holds the first shares of each in turn."""
-    shares_of: dict[int, dict[int, Words]] = {}
+    shares_of: dict[int, dict[int, Array]] = {}
     for u, secret in secrets.items():
         keepers, count = keepers_of(network, u), (thresholds[u] - 1) * len(secret)
         first, drawn = drawn[:count], drawn[count:]
@@ -81,8 +82,8 @@ def deal(
         own, others = keepers.index(u), [v for v in keepers if v != u]
         sent = code.payload(np.concatenate([*shares[:own], *shares[own + 1 :]]))
         arrived = channel.send(0, u, np.repeat(others, len(secret)), "share", sent, encrypted=True)
-        parts = np.split(code.words(arrived), len(others))
-        shares_of[u] = {**dict(zip(others, parts, strict=True)), u: shares[own]}
+        parts = np.split(arrived, len(others))
+        shares_of[u] = {**dict(zip(others, parts, strict=True)), u: code.payload(shares[own])}
     return DealtShares(network, code, thresholds, shares_of)
 
 
@@ -122,7 +123,7 @@ def answers(
     secret_shares: DealtShares, asked: Mapping[int, Mapping[int, int]], channel: Channel, *, encrypted: bool
 ) -> dict[int, tuple[dict[int, Words], dict[int, Words]]]:
     """Send the shares that clients are asked for; return those of self and pair masks by node, then by keeper."""
-    received = {}
+    received, code = {}, secret_shares.code
     for u in range(secret_shares.network.n):
         kinds: list[dict[int, Words]] = []
         for want, what, rows in ((SELF, "self mask", slice(1)), (PAIRS, "pair masks", slice(1, None))):
@@ -132,8 +133,8 @@ def answers(
                 kinds.append({})
                 continue
             senders = np.repeat(by, [len(part) for part in parts])
-            sent = secret_shares.code.payload(np.concatenate(parts))
+            sent = code.payload(code.words(np.concatenate(parts)))
             arrived = channel.send(4, senders, SERVER, f"share of the {what} of {u}", sent, encrypted=encrypted)
-            kinds.append(dict(zip(by, np.split(secret_shares.code.words(arrived), len(by)), strict=True)))
+            kinds.append(dict(zip(by, np.split(code.words(arrived), len(by)), strict=True)))
         received[u] = (kinds[0], kinds[1])
     return received

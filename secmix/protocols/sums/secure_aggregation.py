@@ -252,12 +252,12 @@ def _shares_needed(
 
 def _masks_left(secret_shares: DealtShares, survivors: list[int], needed: dict[int, dict[int, Words]]) -> Words:
     """Add up what the masked vectors of the survivors hold beside their inputs, modulo the prime."""
-    left = np.zeros_like(secret_shares.shares[0][0][0])
+    left: list[Words] = []
     for u, shares in needed.items():
         secrets = secret_shares.recovered(u, shares)
         if u in survivors:
-            left = left + secrets[0]
+            left.append(secrets[0])
         else:
             pairs = zip(secret_shares.network.neighbours(u), secrets, strict=True)
-            left = left + sum(_sign(v, u) * p for v, p in pairs if v in survivors)
-    return np.asarray(left % secret_shares.code.prime)
+            left += [_sign(v, u) * p for v, p in pairs if v in survivors]
+    return np.asarray(sum(left) % secret_shares.code.prime)
