@@ -93,9 +93,8 @@ def prove(
     reuses = getattr(protocol, "reuses_masks", False)
     run: Callable[..., Fit] = functools.partial(follow, protocol, network, seed=seed, iterations=iterations)
     of_traces = [brief[:calls], brief[calls:]] if iterations else [[each] for each in brief[1:]]
-    aside: Callable[..., Fit] = functools.partial(
-        run, looks=bool(iterations)
-    )  # of single calls nobody asks what they leave
+    # Of single calls nobody asks what they leave.
+    aside: Callable[..., Fit] = functools.partial(run, looks=bool(iterations))
     traces = [aside(of_traces[0], ways=Way(masks_seed=0))]
     is_cut = np.shape(inputs[0])[2] > _FEW and not in_full
     if is_cut and (traces[0].failed or (traces[0].error and np.size(inputs[0]) <= _LONG)):  # entries mean other things
@@ -646,11 +645,8 @@ def other_frames(first: Fit, second: Fit) -> str:
 
 def _same_forms(a: Followed, b: Followed, first: Fit, second: Fit) -> bool:
     table, other, apart = a.table, b.table, second.trace.ends[0] - first.trace.ends[0]
-    if (
-        table is None
-        or other is None
-        or not (second.is_as_another or np.array_equal(table.columns + apart, other.columns))
-    ):
+    moved = second.is_as_another  # its columns are those of the first, but for how they are counted
+    if table is None or other is None or not (moved or np.array_equal(table.columns + apart, other.columns)):
         pairs = zip(a.reading.ravel().tolist(), b.reading.ravel().tolist(), strict=True)
         return all(_same_form(x, y, first, second) for x, y in pairs)
     if not all(x is y or np.array_equal(x, y) for x, y in zip(table.numberless, other.numberless, strict=True)):

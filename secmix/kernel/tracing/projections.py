@@ -84,7 +84,7 @@ def _sends(fit: Fit, sent: Sequence[_Sent], of_first: Sequence[Vectors]) -> bool
         for message, other in zip(messages, sent, strict=True):
             if not _is_alike(message, other, call, factors):
                 return False
-            tables.append((message.rows.table, columns.take(other.places, mode="clip"), other.table))
+            tables.append((message.rows.table, columns[other.places], other.table))
     fit.is_as_another = True
     if all(len(result) == 1 for result in fit.results):
         for table, of_run, other in tables:
@@ -103,7 +103,7 @@ def _is_alike(message: Message, other: _Sent, call: int, factors: Any) -> bool:
     if table is None or (message.frame[0], ends) != (call, of_its) or table.scale.shape != shape:
         return False
     laws = (table.scale, other.table.scale), (table.depends, other.table.depends)
-    if any(not np.array_equal(own, np.broadcast_to(wanted, shape)) for own, wanted in laws):
+    if not all(np.array_equal(own, np.broadcast_to(wanted, shape)) for own, wanted in laws):
         return False
     if not np.array_equal(table.columns, PROJECTED):  # it is public, or of another trace
         return not table.columns.size and not other.products.any()

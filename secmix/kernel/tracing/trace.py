@@ -79,7 +79,7 @@ class Message:
 
     @property
     def variables(self) -> Any:
-        """The variables that these are made of, (k,); those of a table, some more than once, take more than it does."""
+        """The variables that these are made of, (k,), some more than once; kept, those of a table take more than it."""
         return self._of_numbers if self.rows.table is None else variables_of(self.rows)
 
     @cached_property

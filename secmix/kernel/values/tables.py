@@ -227,7 +227,7 @@ class Table:
     def _of_new_draws(self) -> Any:
         numbers, entries = [], self.values.shape[-1]
         public, used = self.is_public.ravel().tolist(), self.depends.ravel().tolist()
-        # Of new draws no size is told: what is followed in full has none that is larger.
+        # No value is noted of new draws: what is largest on the way is as where all is followed.
         for k, (value, span) in enumerate(zip(self.values.ravel().tolist(), self.span.ravel().tolist(), strict=True)):
             row = k // entries
             form = alone(now().variable("draw", -1, 0.0, 0)) if not public[row] else {}
