@@ -78,7 +78,6 @@ class KnownSums(Clearance):
     iterations: tuple[int, ...]  # of which this is said, and of no others; empty: of all
 
 
-@uncollected()
 def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> KnownSums | Open:
     """Prove what ``adversary`` learns of each honest node; or say why that is open.
 
@@ -193,6 +192,7 @@ def _numbers(fits: Sequence[Fit], honest: Collection[int]) -> int:
     return max((count for (*_, node), count in counts.items() if node in honest), default=0)
 
 
+@uncollected()
 def _knowledge(
     proof: Proof, network: Network, adversary: Any, corrupt: frozenset[int], calls: int
 ) -> tuple[list[tuple[Any, Component, Knowledge]], str] | Open:

@@ -65,7 +65,6 @@ class Proof:
     iterations: tuple[int, ...] = ()  # of which it is said, and of no others; empty: of all
 
 
-@uncollected()
 def prove(
     protocol: Any,
     network: Network,
@@ -277,6 +276,7 @@ def _batch_followed(fit: Fit) -> int:
     return max(runs // 2 * 2, 2)  # pairs fit into it
 
 
+@uncollected()
 def _tables(fits: Iterable[Fit]) -> tuple[list[Component], ...]:
     return tuple(map(_components, fits))
 
