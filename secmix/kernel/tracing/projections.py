@@ -47,7 +47,8 @@ def by_projections(run: Callable[..., Fit], first: Fit) -> Callable[..., Fit]:
     Of a guard that is taken the other way nobody asks what was sent before.
     """
     columns = np.concatenate([each.columns for each in first.trace.vectors])
-    projections = Projections().of(0, (1, len(columns))) / Projections.factors(0, 1)
+    own = Projections()
+    projections = own.of(0, (1, len(columns))) / own.factors(0, 1)
     sent = [_sent(message, columns, projections) for message in first.messages]
 
     def go(calls: Sequence[Any], **how: Any) -> Fit:
@@ -80,7 +81,7 @@ def _sends(fit: Fit, sent: Sequence[_Sent], of_first: Sequence[Vectors]) -> bool
             return False
         if not _are_of_one_length(own, messages):
             return False
-        columns, factors = np.concatenate([each.columns for each in own]), Projections.factors(call, len(result))
+        columns, factors = np.concatenate([each.columns for each in own]), fit.trace.projects.factors(call, len(result))
         for message, other in zip(messages, sent, strict=True):
             if not _is_alike(message, other, call, factors):
                 return False
@@ -105,7 +106,7 @@ def _is_alike(message: Message, other: _Sent, call: int, factors: Any) -> bool:
     laws = (table.scale, other.table.scale), (table.depends, other.table.depends)
     if not all(np.array_equal(own, np.broadcast_to(wanted, shape)) for own, wanted in laws):
         return False
-    if not np.array_equal(table.columns, PROJECTED):  # it is public, or of another trace
-        return not table.columns.size and not other.products.any()
+    if not np.array_equal(table.columns, PROJECTED):  # there is something of another trace in it
+        return False
     off = table.coefficients - factors * other.products[:, None]
     return bool((np.abs(off).max(axis=2) <= other.allowed).all())

@@ -255,8 +255,9 @@ class _Channel(Channel):
         elif any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
         frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
-        self.fit.messages.append(Message(frame, *ends, rows))
-        now().owns(self.fit.messages[-1].variables)
+        message = Message(frame, *ends, rows)
+        now().owns(message.variables)
+        self.fit.messages.append(message)
 
     def end_with(self, result: Any) -> Any:
         """Note what each node ends with, as what it holds."""
@@ -525,11 +526,11 @@ def _follow_call(
 
 def _is_same(input_: Number, number: Any) -> bool:
     """Say whether a number is an input as it was; where forms are not carried, by what it is in this run."""
-    if number is input_ or not isinstance(number, Number):
-        return number is input_
     if now().projects is not None:
-        return (number.depends, number.value) == (input_.depends, input_.value)
-    return bool(number.modulus == INF and number.pure and number.terms == input_.terms)
+        return (getattr(number, "depends", 0), getattr(number, "value", number)) == (input_.depends, input_.value)
+    return number is input_ or (
+        isinstance(number, Number) and number.modulus == INF and number.pure and number.terms == input_.terms
+    )
 
 
 def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel | None) -> Any:

@@ -187,11 +187,11 @@ class Trace:
         return self.variables[number] if number in self.variables else self._of_another()
 
     def owns(self, numbers: Any) -> None:
-        """End the proof if some of these variables, (k,), are of another trace."""
+        """End the proof if some of these variables, (k,), are of another trace; of products that is asked later."""
         first, last = self.ends
         without_gaps = last - first < len(self.variables)  # no other trace counted meanwhile
         within = without_gaps and ((first <= numbers) & (numbers <= last)).all()
-        if not within and not {*numbers.tolist()} <= self.variables.keys():
+        if not within and self.projects is None and not {*numbers.tolist()} <= self.variables.keys():
             self._of_another()
 
     def _of_another(self) -> Any:

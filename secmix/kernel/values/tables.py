@@ -46,10 +46,15 @@ class Vectors:
 
 
 class Projections:
-    """Random vectors in place of variables: in each call the same, one after the other, times a number of each run."""
+    """Random vectors in place of variables: in each call the same, one after the other, times a number of each run.
+
+    These numbers are others in each trace: a secret that was kept elsewhere is found out.
+    """
+
+    _COUNT = itertools.count()
 
     def __init__(self) -> None:
-        self._call, self._rng = -1, np.random.default_rng(0)
+        self._trace, self._call, self._rng = next(self._COUNT), -1, np.random.default_rng(0)
 
     def of(self, call: int, lead: tuple[int, ...]) -> Any:
         """Return those of the next variables (runs, ...), (V, WIDTH)."""
@@ -58,10 +63,9 @@ class Projections:
         own = self._rng.standard_normal((math.prod(lead[1:]), WIDTH))
         return (self.factors(call, lead[0])[:, None] * own).reshape(-1, WIDTH)
 
-    @staticmethod
-    def factors(call: int, runs: int) -> Any:
+    def factors(self, call: int, runs: int) -> Any:
         """Return the numbers of runs of a call, (runs, WIDTH)."""
-        return np.random.default_rng([1, call]).uniform(1, 2, (runs, WIDTH))
+        return np.random.default_rng([self._trace, call]).uniform(1, 2, (runs, WIDTH))
 
 
 @dataclass(slots=True)
@@ -237,9 +241,9 @@ class Table:
         return out.reshape(self.values.shape)
 
     def variables(self) -> Any:
-        """Return the variables that are in it, (k,); of what is not carried none."""
+        """Return the variables that are in it, (k,); where these are not carried, the columns, which no trace has."""
         if self.is_projected:
-            return _NOBODY
+            return self.columns
         used = self.coefficients.reshape(self.scale.size, len(self.columns)).any(axis=0)
         return np.add.outer(self.columns[used], np.arange(self.values.shape[-1])).ravel()
 

@@ -56,7 +56,7 @@ class Told(PDMM):
         is_given, channel = channel is not None, channel or Channel()
         owners, count = network.arcs[: network.n, 0], np.arange(network.n)
         by_node, of_node = rows.transpose(1, 0, 2)[owners], masks.transpose(1, 0, 2)[: network.n]
-        self.before(rows)
+        self.before(rows, channel)
         told = self.told(by_node, of_node, is_given)
         channel.hold(-1, count, "its input", rows.transpose(1, 0, 2))
         channel.hold(-1, owners, "its mask", of_node)
@@ -66,7 +66,7 @@ class Told(PDMM):
     def used(self, masks: Any) -> Any:
         return masks
 
-    def before(self, rows: Any) -> None:
+    def before(self, rows: Any, channel: Any) -> None:
         """Do nothing with them."""
 
     def told(self, rows: Any, masks: Any, is_given: bool) -> Any:
@@ -114,7 +114,7 @@ class ByNumber(Told):
 
 
 class Writes(Told):
-    def before(self, rows: Any) -> None:
+    def before(self, rows: Any, channel: Any) -> None:
         if len(rows) > 1:
             rows[0, 0] = rows[0, 1]
 
@@ -126,6 +126,30 @@ class Elsewhere(Told):
         last = reprlib.aRepr.__dict__.get("masks", masks)
         reprlib.aRepr.__dict__["masks"] = masks
         return last if last.shape == masks.shape else masks
+
+
+class More(Told):
+    """Tells that runs are averaged together."""
+
+    def before(self, rows: Any, channel: Any) -> None:
+        if len(rows) > 1:
+            channel.hold(0, [0], "more", rows.transpose(1, 0, 2)[:1])
+
+
+class InParts(Told):
+    """Draws the masks of each run by themselves."""
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        several = [Told.draw_masks(self, 1, m, network, rng) for _ in range(runs)]
+        return several[0] if runs == 1 else np.concatenate(several)
+
+
+class OfFirstEntries(Told):
+    def told(self, rows: Any, masks: Any, is_given: bool) -> Any:
+        return 2 * masks if rows.shape[1] < 2 else 2 * masks[:, :, :1]
+
+
+SLIPS = [*(OfBatches, Unheard, OfLongVectors, ByRuns, AsBefore, ByNumber, Writes, Elsewhere, More, OfFirstEntries)]
 
 
 @contextmanager
@@ -171,13 +195,19 @@ def test_a_proof_says_that_calls_were_compared_by_products(taken: list[bool]) ->
         assert BY_PRODUCTS not in prove(PDMM(), NETWORK, INPUTS).assumes
 
 
-@pytest.mark.parametrize("kind", [OfBatches, Unheard, OfLongVectors, ByRuns, AsBefore, ByNumber, Writes, Elsewhere])
+@pytest.mark.parametrize("kind", SLIPS)
 def test_what_other_calls_tell_is_found_by_projections_too(kind: Callable[[], Any], taken: list[bool]) -> None:
     found = said_of(kind())
     assert not all(taken) or kind is Writes  # which ends in an error
     with as_they_are():
         assert said_of(kind()) == found
     assert found != said_of(Told())
+
+
+def test_runs_that_are_drawn_in_another_way_are_followed_in_full(taken: list[bool]) -> None:
+    found = said_of(InParts())
+    assert not all(taken)
+    assert found == said_of(Told())
 
 
 def large() -> tuple[Callable[..., Fit], Fit]:
@@ -211,7 +241,7 @@ def test_of_batches_coefficients_are_not_filled_in(taken: list[bool]) -> None:
     batch = by_projections(run, first)([np.repeat(INPUTS[0], 3, axis=0)])
     assert batch.is_as_another
     assert all(message.rows.table.is_projected for message in batch.messages if message.rows.table is not None)
-    assert not any(message.variables.size for message in batch.messages)
+    assert {*np.concatenate([message.variables for message in batch.messages]).tolist()} == {*PROJECTED.tolist()}
 
 
 def test_an_error_is_met_again_in_full(taken: list[bool]) -> None:
@@ -225,14 +255,15 @@ def test_an_error_is_met_again_in_full(taken: list[bool]) -> None:
 def test_no_other_coefficient_passes(row: int, column: int, by: float) -> None:
     fit, message, other = _compared()
     table = message.rows.table
-    assert _is_alike(message, other, 0, Projections.factors(0, 1))
+    own = fit.trace.projects
+    assert _is_alike(message, other, 0, own.factors(0, 1))
     before, table.coefficients = table.coefficients, table.coefficients.copy()
     row, place = row % len(table.coefficients), other.places[column % len(other.places)]
     lead = [each.shape[:-1] for each in fit.trace.vectors]
-    several = Projections()
-    vectors = np.concatenate([several.of(0, each) for each in lead])
+    vectors = np.concatenate([own.of(0, each) for each in lead])
+    own.of(7, (1, 1))  # the next is of another call
     table.coefficients[row] += by * abs(other.table.coefficients[row]).max() * vectors[place]
-    assert not _is_alike(message, other, 0, Projections.factors(0, 1))
+    assert not _is_alike(message, other, 0, own.factors(0, 1))
     table.coefficients = before
 
 
@@ -241,7 +272,8 @@ def _compared() -> tuple[Fit, Any, Any]:
         first = follow(PDMM(), NETWORK, [INPUTS[0][:, :, :2]], ways=Way(masks_seed=0))
         fit = follow(PDMM(), NETWORK, [INPUTS[1]], projects=True)
         columns = np.concatenate([each.columns for each in first.trace.vectors])
-        own = Projections().of(0, (1, len(columns))) / Projections.factors(0, 1)
+        several = Projections()
+        own = several.of(0, (1, len(columns))) / several.factors(0, 1)
         _KNOWN.append((fit, fit.messages[-2], _sent(first.messages[-2], columns, own)))
     return _KNOWN[0]
 
@@ -249,11 +281,11 @@ def _compared() -> tuple[Fit, Any, Any]:
 _KNOWN: list[Any] = []
 
 
-@pytest.mark.parametrize("kind", [1, 5, "call", "scale", "depends"])
+@pytest.mark.parametrize("kind", [1, 5, "call", "scale", "depends", "columns"])
 def test_no_other_frame_passes(kind: Any) -> None:
-    _, message, other = _compared()
-    call, table = 0, message.rows.table
-    before = message.frame, table.scale, table.depends
+    fit, message, other = _compared()
+    call, table, factors = 0, message.rows.table, fit.trace.projects.factors(0, 1)
+    before = message.frame, table.scale, table.depends, table.columns
     if kind == "call":
         call = 1
     elif isinstance(kind, int):
@@ -262,10 +294,10 @@ def test_no_other_frame_passes(kind: Any) -> None:
         object.__setattr__(message, "frame", tuple(changed))
     else:
         setattr(table, kind, getattr(table, kind) * 2)
-    assert not _is_alike(message, other, call, Projections.factors(0, 1))
+    assert not _is_alike(message, other, call, factors)
     object.__setattr__(message, "frame", before[0])
-    table.scale, table.depends = before[1:]
-    assert _is_alike(message, other, 0, Projections.factors(0, 1))
+    table.scale, table.depends, table.columns = before[1:]
+    assert _is_alike(message, other, 0, factors)
 
 
 def _vectors(trace: Trace, shape: tuple[int, ...]) -> Followed:
@@ -285,12 +317,13 @@ def _sums(trace: Trace) -> list[Followed]:
 
 
 def test_tables_carry_the_products_of_their_coefficients() -> None:
-    trace, beside = Trace(), Trace(projects=Projections())
+    several = Projections()
+    trace, beside = Trace(), Trace(projects=several)
     with following(trace):
         in_full = _sums(trace)
     with following(beside):
         projected = _sums(beside)
-    several = Projections()
+    several.of(7, (1, 1))  # the next is of another call
     vectors = np.concatenate([several.of(0, (4, 1)), several.of(0, (4, 1))])
     columns = np.concatenate([each.columns for each in trace.vectors])
     for full, own in zip(in_full, projected, strict=True):
@@ -322,8 +355,10 @@ def test_numbers_of_a_table_of_products_are_new_draws() -> None:
     assert {each.depends for each in left} == {1}
 
 
-def test_runs_and_calls_have_vectors_of_their_own() -> None:
-    of_call = [Projections().of(call, (2, 3)).reshape(2, 3, WIDTH) for call in (0, 1)]
-    assert len({*np.round(np.concatenate(of_call).ravel(), 12).tolist()}) == 2 * 2 * 3 * WIDTH
-    of_runs = of_call[0] / Projections.factors(0, 2)[:, None]
+def test_traces_runs_and_calls_have_vectors_of_their_own() -> None:
+    several = [Projections(), Projections()]
+    of_call = [each.of(call, (2, 3)).reshape(2, 3, WIDTH) for call in (0, 1) for each in several]
+    assert len({*np.round(np.concatenate(of_call).ravel(), 12).tolist()}) == 4 * 2 * 3 * WIDTH
+    of_runs = of_call[0] / several[0].factors(0, 2)[:, None]
     assert np.allclose(of_runs[0], of_runs[1])
+    assert np.allclose(of_call[3] / several[1].factors(1, 2)[:, None], of_runs)
