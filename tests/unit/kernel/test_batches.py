@@ -57,6 +57,16 @@ class BareByLot(RingSum):
             bare(channel, rows[:, 0])
 
 
+class SentAgain(RingSum):
+    """Sends some masks once more, by a public coin: in one call more of them than in another."""
+
+    def beside(self, channel: Any, rows: Any, masks: Any, rng: Any) -> None:
+        lost = np.flatnonzero(rng.random(NETWORK.n) < 0.5)
+        if len(lost):
+            again = masks.transpose(1, 0, 2)[lost]
+            channel.send(0, lost, (lost + 1) % NETWORK.n, "mask again", again, encrypted=True)
+
+
 def of_block(masks: Any) -> Any:
     return np.concatenate([np.resize(masks[:BLOCK, :, :1], masks[:, :, :1].shape), masks[:, :, 1:]], axis=2)
 
@@ -99,6 +109,10 @@ def test_masks_of_their_own_are_right(kind: Any) -> None:
 
 def test_a_coin_for_all_runs_is_no_mask_that_they_share() -> None:
     assert OF_CALLS not in reason(BareByLot())
+
+
+def test_rows_are_compared_as_far_as_all_calls_send_them() -> None:
+    assert not reason(SentAgain())
 
 
 def test_draws_that_are_not_followed_are_not_compared() -> None:
