@@ -79,12 +79,8 @@ class Message:
 
     @property
     def variables(self) -> Any:
-        """The variables that these are made of, (k,), some more than once; kept, those of a table take more than it."""
-        return self._of_numbers if self.rows.table is None else variables_of(self.rows)
-
-    @cached_property
-    def _of_numbers(self) -> Any:
-        return np.unique(variables_of(self.rows))
+        """The variables that these are made of, (k,), some more than once; kept, they would take more than the rows."""
+        return variables_of(self.rows)
 
     def block(self, payload: Any) -> Block:
         """Return the block that a transcript has of it, with other numbers."""
@@ -254,10 +250,9 @@ class _Channel(Channel):
             rows.table.keep()
         elif any(cell.depends == ANYTHING for cell in secrets_in(rows)):
             now().leave("memory that nobody wrote to")
+        now().owns(variables_of(rows))
         frame = (getattr(iteration, "value", iteration), round, kind, line, rows.shape, rows.kind.str)
-        message = Message(frame, *ends, rows)
-        now().owns(message.variables)
-        self.fit.messages.append(message)
+        self.fit.messages.append(Message(frame, *ends, rows))
 
     def end_with(self, result: Any) -> Any:
         """Note what each node ends with, as what it holds."""
