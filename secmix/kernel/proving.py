@@ -105,7 +105,8 @@ def prove(
         return Proof((traces[0],), (), reason, (), ())
     plain_run, plain_aside = run, aside
     if once > _LARGE and not iterations and stands_for_others(traces[0]):
-        run, aside = (by_projections(each, traces[0]) for each in (run, aside))
+        run = by_projections(run, traces[0])
+        aside = functools.partial(run, looks=False)
     traces.append(aside(of_traces[1], ways=Way(masks_seed=1)))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]

@@ -117,7 +117,7 @@ def _unread(cell: Scenario, setup: SumSetup, sampled: Sampled, first: SumObserva
     drawn = sum(masks.nbytes for masks in _masks_of(1, cell, setup, (each.shape[2] for each in first.inputs.values())))
     most = int(room_for_messages(cell, setup) * 2**20 / (_WORKING * (summed + drawn)))
     left = -(-(FEWEST_RUNS - first.runs) // first.runs)
-    while several := list(islice(sampled, min(max(most // first.runs, 1), max(left, 0)))):
+    while several := list(islice(sampled, min(max(most // first.runs, 1), left))):
         left -= len(several)
         rows_by_node = [np.concatenate(of_node) for of_node in zip(*(rows for rows, _ in several), strict=True)]
         _, seed = several[0]
