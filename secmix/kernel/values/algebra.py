@@ -32,6 +32,7 @@ _NOTHING = 1e-12
 _EDGES = 2**20  # that are joined at once: rows of a running sum over thousands of nodes have a hundred times as many
 
 _AT_ONCE = 2**22  # numbers of rows that are reduced to a triangle together
+_BLOCK = 32  # times as many rows as numbers in one: more are looked through for those that follow from others
 
 UNIFORM = ("uniform", "random")
 """Laws of draws whose ends tell more than their spread says."""
@@ -479,18 +480,24 @@ def _free_of(hiding: Any, data: Any) -> Any:
 def _unit_rows(data: Any, hiding: Any) -> tuple[Any, Any]:
     """Scale rows to length one, whatever their units are, and leave out those of zeros.
 
-    Of many rows the triangle is left: it has their inner products, and with them all that is asked of them.
+    Of many rows those are left out that follow from rows before them, whose rounding would add up; of the others the
+    triangle is left: it has their inner products, and with them all that is asked of them.
     """
     width = data.shape[1] + hiding.shape[1]
-    rows, at_once = np.empty((0, width)), max(_AT_ONCE // max(width, 1), width, 1)
+    rows, basis = np.empty((2, 0, width))
+    at_once = max(min(_AT_ONCE // max(width, 1), _BLOCK * width), width, 1)
     for begin in range(0, len(data), at_once):
         block = np.concatenate([each[begin : begin + at_once] for each in (data, hiding)], axis=1)
         largest = np.abs(block).max(axis=1, initial=0.0)
         block = block[largest > 0] / largest[largest > 0][:, None]
         block /= np.linalg.norm(block, axis=1)[:, None]
+        block = block[np.linalg.norm(block - block @ basis.T @ basis, axis=1) > _NOTHING]
         rows = np.concatenate([rows, block])
-        if len(rows) > width:
+        if len(block) and len(rows) > width:
             rows = np.asarray(np.linalg.qr(rows, mode="r"))
+            if len(data) > _BLOCK * width:
+                _, sizes, directions = np.linalg.svd(rows)
+                basis = directions[sizes > _NOTHING]
     return rows[:, : data.shape[1]], rows[:, data.shape[1] :]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from secmix.kernel.randomness.draws import generator
 from secmix.kernel.values import algebra
-from secmix.kernel.values.algebra import Component, _in_units, _joined, _shares, determined, knowledge
+from secmix.kernel.values.algebra import Component, _free_of, _in_units, _joined, _shares, determined, knowledge
 from secmix.kernel.values.current_trace import INF, Trace, Variable, following
 from secmix.kernel.values.forms import Shared, common_step, is_multiple, size_of, times
 
@@ -188,3 +188,12 @@ def test_what_is_all_known_is_known_to_the_last_bit(seed: int) -> None:
     hidden = _shares(seen[:1], seen[:1, :0], [*range(5)])
     assert sum(hidden.values()) == pytest.approx(1.0)
     assert max(hidden.values()) < 1.0
+
+
+def test_rounding_of_rows_that_say_the_same_does_not_add_up() -> None:
+    rows = np.zeros((2_000_000, 3))
+    rows[:, [0, 2]] = 1.0
+    rows[1_000_000:, 1] = 4e-15  # as after thousands of rounds; 4e-15 * 700 would pass for a known number
+    assert not len(_free_of(rows[:, 2:], rows[:, :2]))
+    rows[-1, 1] = 1e-11
+    assert np.abs(_free_of(rows[:, 2:], rows[:, :2])) == pytest.approx(np.array([[0.0, 1.0]]), abs=1e-3)
