@@ -33,7 +33,7 @@ from secmix.auditing.setup import Setup, SumSetup, build_model, deep_copy, with_
 from secmix.auditing.soundness.linear_masks import independent
 from secmix.errors import SecmixError
 from secmix.estimators.exact.linear import Probed
-from secmix.estimators.exact.presumed import unexplained, unmet_independence, unmet_shape
+from secmix.estimators.exact.presumed import same_probes, unexplained, unmet_independence, unmet_shape
 from secmix.protocols import EMRun, Plain
 from secmix.protocols.interfaces import SumTraits, without_average
 from secmix.scenario import FEWEST_RUNS, Scenario
@@ -224,8 +224,12 @@ def _block(
         more = _masks_of(ENOUGH, cell, setup, (inputs.shape[2] for inputs, masks in averagings.values() if masks.size))
         unmet_premises += unmet_independence([independent(setup.protocol, each) for each in more])
     # Runs without probes have the message schedule of runs with probes. Of few runs nothing is cleared.
+    reason, of_before = "", None
     for t, ended in probes.items() if not wide else ():
-        reason = unexplained(run.transcript.at(t), ended, runs, units[t], traits.modulus)
+        blocks = run.transcript.at(t)
+        if of_before is None or not (same_probes(of_before[0], blocks, runs) and np.array_equal(of_before[1], ended)):
+            reason = unexplained(blocks, ended, runs, units[t], traits.modulus)
+        of_before = blocks, ended
         unread += [reason] if reason and reason not in unread else []
     if any(without_average(ended).all() for ended in averages.values()):
         unmet_premises.append("no complete run was audited: no node ended with an average")
