@@ -96,6 +96,11 @@ class Cell(Counted):
         """Return what a sentence calls a node."""
         return called(node, self.names)
 
+    @property
+    def n_edges(self) -> int:
+        """Number of lines of the network."""
+        return self.n_nodes * (self.n_nodes - 1) // 2 if self.edges is None else len(self.edges)
+
     number: int | None = Field(
         default=None, description="Which combination of the sweep, counted from 1, as --cell takes"
     )
@@ -109,7 +114,9 @@ class Cell(Counted):
     sentence: str
     n_nodes: int
     names: list[str] = Field(default_factory=list, description="Of the nodes, in order; empty where they have none")
-    edges: list[tuple[int, int]]
+    edges: list[tuple[int, int]] | None = Field(
+        description="Lines of the network; null means one between any two nodes, more than 100,000"
+    )
     positions: list[tuple[float, float]]
     corrupt: list[int]
     server: bool = Field(default=False, description="Whether the adversary is the coordinating server")

@@ -26,6 +26,7 @@ from secmix.protocols import Collaboration, Defences, DistributedEM, SumProtocol
 from secmix.protocols.released import FittedMixture, Released
 from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
 
+_MOST_EDGES = 10**5  # of a complete network that a report lists: of 2,000 nodes they would be two million
 _MANY_ROWS = 10**6
 _BYTES_PER_EDGE = 500  # of a networkx graph, measured
 _BYTES_PER_PAIR = 64  # of a complete network, which keeps its edges as numbers: each three times, once both ways
@@ -61,9 +62,12 @@ class Setup:
         return all(count <= len(own) for count, own in zip(counts, self.groups, strict=True))
 
     @cached_property
-    def edges(self) -> list[tuple[int, int]]:
-        """The edges of the network, as a report has them; there may be millions."""
-        return [(a, b) for a, b in self.network.edges.tolist()]
+    def edges(self) -> list[tuple[int, int]] | None:
+        """The edges of the network, as a report has them; None where they are many, as all nodes are joined."""
+        edges, n = self.network.edges, self.network.n
+        if len(edges) > _MOST_EDGES and 2 * len(edges) == n * (n - 1):
+            return None
+        return [(a, b) for a, b in edges.tolist()]
 
     @cached_property
     def possible_rows(self) -> int:

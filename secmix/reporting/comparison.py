@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -148,7 +149,7 @@ def _of_cell(old: Cell | None, new: Cell | None, tolerance: float, seed_effect: 
             old_words, new_words = _in_words(was.get(node)), _in_words(now.get(node))
             name = new.label(node) if new.names else ""
             changes.append(Change(new.protocol, new.adversary, node, old_words, new_words, way_of_node, name=name))
-    if (old.n_nodes, _edges(old)) != (new.n_nodes, _edges(new)):
+    if old.n_nodes != new.n_nodes or (old.edges != new.edges and _edges(old) != _edges(new)):
         before, after = _network(old, new), _network(new, old)
         changes.insert(0, Change(new.protocol, new.adversary, None, before, after, "unclear", "network"))
     if old.verdict != new.verdict:
@@ -178,7 +179,8 @@ def _of_claims(old: Cell, new: Cell) -> list[Line]:
 
 
 def _edges(cell: Cell) -> set[tuple[int, int]]:
-    return {(min(edge), max(edge)) for edge in cell.edges}
+    edges = itertools.combinations(range(cell.n_nodes), 2) if cell.edges is None else cell.edges
+    return {(min(edge), max(edge)) for edge in edges}
 
 
 def _network(cell: Cell, other: Cell) -> str:
@@ -187,7 +189,7 @@ def _network(cell: Cell, other: Cell) -> str:
     named = ", ".join("–".join(map(cell.label, edge)) for edge in only[:_NAMED]) + (
         f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
     )
-    return f"{cell.n_nodes} nodes, {len(cell.edges)} lines" + (f", only here {named}" if only else "")
+    return f"{cell.n_nodes} nodes, {cell.n_edges} lines" + (f", only here {named}" if only else "")
 
 
 def _node_way(

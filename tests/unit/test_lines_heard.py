@@ -12,10 +12,13 @@ import pytest
 import secmix
 from secmix import Network
 from secmix.adversaries import CuriousServer, Eavesdropper, HonestButCurious
-from secmix.auditing.report import Cell
+from secmix.auditing.report import Cell, Report
+from secmix.auditing.setup import build_setup
 from secmix.protocols import PDMM, Plain, SecureSum
-from secmix.reporting import words
+from secmix.reporting import compare, words
+from secmix.reporting.figures import network_figure as figures
 from secmix.reporting.figures.network_figure import network_alt, network_figure, spots
+from secmix.scenario import from_dict
 from secmix.transcript import SERVER, Lines, lines_of
 
 CYCLE = [(0, 1), (0, 3), (1, 2), (2, 3)]
@@ -55,7 +58,7 @@ def test_lines_without_messages_are_not_in_use() -> None:
     assert len(found.used) == 4
 
 
-def cells() -> list[Cell]:
+def report() -> Report:
     return secmix.audit({
         "network": {"kind": "complete", "nodes": 4}, "runs": 100, "data": {"name": "wine", "features": 2},
         "model": {"iterations": 1}, "measure": {"evidence": ["structure"]},
@@ -63,7 +66,11 @@ def cells() -> list[Cell]:
             "protocol": [{"name": "plain"}, {"name": "secure_sum", "encrypted": True}],
             "adversary": [{"name": "eavesdropper"}, {"name": "curious_server"}],
         },
-    }).cells  # fmt: skip
+    })  # fmt: skip
+
+
+def cells() -> list[Cell]:
+    return report().cells
 
 
 def collaboration() -> Cell:
@@ -119,3 +126,33 @@ def test_the_page_has_a_key_for_what_is_drawn(tmp_path: Path) -> None:
     assert "messages it cannot read" in caption
     assert "tapped line" not in caption
     assert "reads messages</span>" not in caption
+
+
+@pytest.mark.build
+def test_many_nodes_that_are_all_joined_are_not_listed_pair_by_pair() -> None:
+    joined = [pair for a in range(4) for pair in ((a, b) for b in range(a + 1, 4))]
+    whole = report()
+    listed = whole.cells[0].model_copy(update={"edges": joined})
+    unlisted, without_one = (listed.model_copy(update={"edges": edges}) for edges in (None, joined[1:]))
+    assert unlisted.n_edges == 6
+    assert "4 nodes and 6 lines" in network_alt(unlisted)
+    assert figures.lines(unlisted)["idle"] == set() < figures.lines(listed)["idle"]
+    assert figures.lines(unlisted)["read"] == figures.lines(listed)["read"]
+    of_listed, of_unlisted, of_fewer = (
+        whole.model_copy(update={"cells": [cell]}) for cell in (listed, unlisted, without_one)
+    )
+    assert compare(of_listed, of_unlisted) == []
+    assert compare(of_fewer, of_unlisted)[0].after == "4 nodes, 6 lines, only here 0–1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes", "listed"), [("complete", 447, 99681), ("complete", 448, None), ("cycle", 448, 448)]
+)
+def test_a_report_lists_lines_unless_they_are_many_and_all(kind: str, nodes: int, listed: int | None) -> None:
+    setup = build_setup(
+        from_dict({
+            "network": {"kind": kind, "nodes": nodes}, "data": {"name": "gaussian", "rows": nodes, "features": 1},
+            "protocol": {"name": "plain"}, "adversary": {"name": "eavesdropper"},
+        })
+    )  # fmt: skip
+    assert (setup.edges and len(setup.edges)) == listed

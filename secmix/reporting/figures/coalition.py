@@ -31,7 +31,7 @@ def coalition_figure(cell: Cell, coalitions: Coalitions, name: str) -> str:
         where[-1] = np.mean(list(where.values()), axis=0)
     with rc_context(STYLE):
         figure, axes, crowded, radius = canvas(cell, 0.19)
-        for a, b in cell.edges:
+        for a, b in cell.edges or ():  # of many nodes that are all joined the lines would hide the nodes
             cut = {a, b} & coalition
             axes.plot(
                 *np.array([where[a], where[b]]).T,

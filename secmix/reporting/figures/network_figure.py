@@ -89,9 +89,10 @@ def _ordered(edge: tuple[int, int]) -> tuple[int, int]:
 def lines(cell: Cell) -> dict[str, set[tuple[int, int]]]:
     """Sort the lines of a cell by what the adversary reads of them: *idle*, *closed* to it, or *read*.
 
-    A report without that information counts tapped lines as read.
+    A report without that information counts tapped lines as read. Of many nodes that are all joined none is idle: so
+    many lines would hide the nodes.
     """
-    edges = {_ordered(edge) for edge in cell.edges}
+    edges = {_ordered(edge) for edge in cell.edges or ()}
     if cell.heard is None or cell.used is None:
         tapped = edges if cell.tapped is None else {_ordered(edge) for edge in cell.tapped}
         return {"idle": set(), "closed": edges - tapped, "read": tapped}
@@ -197,7 +198,7 @@ def network_alt(cell: Cell) -> str:
     revealed = [cell.label(node.node) for node in cell.nodes if node.standing == "revealed"]
     corrupt = ", ".join(map(cell.label, cell.corrupt))
     parts = [
-        f"Network of {cell.n_nodes} nodes and {len(cell.edges)} lines{' and a server' * (-1 in spots(cell))}.",
+        f"Network of {cell.n_nodes} nodes and {cell.n_edges} lines{' and a server' * (-1 in spots(cell))}.",
         readable(cell),
         f"Corrupt nodes: {corrupt}." if corrupt else "No node is corrupt.",
         f"Revealed nodes: {', '.join(revealed)}." if revealed else "No node is revealed.",
