@@ -355,7 +355,9 @@ def follow(
                     look(varying)
                 break
     fit.encodings = encodings(trace, [] if projects else fit.made_of(fit.messages))
-    trace.known, trace.keys = {}, {}
+    trace.known, trace.keys, trace.infinite = {}, {}, []
+    for number in secrets_in([message.rows for message in fit.messages if message.rows.table is None]):
+        number.key = None  # which function it is of which numbers was asked for the last time: these may go
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
