@@ -287,21 +287,21 @@ def follow(
     script: tuple[int, ...] = (),
     varying: frozenset[str] = frozenset(),
     looks: bool = True,
-    projects: bool = False,
+    weights: Any = None,
 ) -> Fit:
     """Trace one call for each of ``inputs`` (runs, n, m), of one object on one channel, in one of ``ways`` or in each.
 
     ``iterations`` says which the calls are; where it is empty each may be any.
     ``flip`` is a guard to be taken the other way, from some call on, ``script`` says how the first turns of public
     numbers come out, and ``varying`` which numbers that are kept from call to call may be any. Unless it ``looks``, a
-    fit does not say what is kept, which takes long. If it ``projects``, its tables carry products in place of
-    coefficients.
+    fit does not say what is kept, which takes long. With ``weights`` (V,) of the variables of a run its tables
+    carry products in place of coefficients.
     """
     # What other traces add up is foreseen from one with masks that are handed over.
     ways = [ways] * len(inputs) if isinstance(ways, Way) else ways
     most = INF if any(way.masks_seed is None for way in ways) else MOST_TERMS * len(inputs)
     trace = Trace(flip=flip, script=script, in_order=bool(iterations), most_terms=most)
-    trace.projects = Projections() if projects else None
+    trace.projects = None if weights is None else Projections(weights)
     fit, protocol = Fit(trace, network.n, iterations=iterations), copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
     beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
@@ -354,7 +354,7 @@ def follow(
                 else:
                     look(varying)
                 break
-    fit.encodings = encodings(trace, [] if projects else fit.made_of(fit.messages))
+    fit.encodings = encodings(trace, [] if trace.projects else fit.made_of(fit.messages))
     trace.known, trace.keys, trace.infinite = {}, {}, []
     for number in secrets_in([message.rows for message in fit.messages if message.rows.table is None]):
         number.key = None  # which function it is of which numbers was asked for the last time: these may go

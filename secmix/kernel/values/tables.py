@@ -48,20 +48,24 @@ class Vectors:
 class Projections:
     """Random vectors in place of variables: in each call the same, one after the other, times a number of each run.
 
-    These numbers are others in each trace: a secret that was kept elsewhere is found out.
+    These numbers are others in each trace: a secret that was kept elsewhere is found out. ``weights`` (V,) are those of
+    the variables of a run.
     """
 
     _COUNT = itertools.count()
 
-    def __init__(self) -> None:
+    def __init__(self, weights: Any) -> None:
         self._trace, self._call, self._rng = next(self._COUNT), -1, np.random.default_rng(0)
+        self._weights, self._left = weights, weights
 
     def of(self, call: int, lead: tuple[int, ...]) -> Any:
         """Return those of the next variables (runs, ...), (V, WIDTH)."""
         if call != self._call:
-            self._call, self._rng = call, np.random.default_rng(0)
-        own = self._rng.standard_normal((math.prod(lead[1:]), WIDTH))
-        return (self.factors(call, lead[0])[:, None] * own).reshape(-1, WIDTH)
+            self._call, self._rng, self._left = call, np.random.default_rng(0), self._weights
+        own, weights = self._rng.standard_normal((math.prod(lead[1:]), WIDTH)), np.ones(math.prod(lead[1:]))
+        first, self._left = self._left[: len(own)], self._left[len(own) :]
+        weights[: len(first)] = first
+        return (self.factors(call, lead[0])[:, None] * own * weights[:, None]).reshape(-1, WIDTH)
 
     def factors(self, call: int, runs: int) -> Any:
         """Return the numbers of runs of a call, (runs, WIDTH)."""
@@ -110,7 +114,8 @@ class Table:
         several = index if isinstance(index, tuple) else (index,)
         if len(several) == self.values.ndim and _is_all(several[-1]):
             several = several[:-1]
-        if len(several) >= self.values.ndim or any(each is None or each is Ellipsis for each in several):
+        axes = sum(np.ndim(each) if np.asarray(each).dtype == bool else 1 for each in several)
+        if axes >= self.values.ndim or any(each is None or each is Ellipsis for each in several):
             return None
         was_own, is_copy = self.is_own, any(isinstance(each, (np.ndarray, list)) and np.ndim(each) for each in several)
         found = self.each(lambda x: x[several])
