@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,7 @@ from secmix.transcript import SEALED, WITHOUT_KEY, Transcript, View
 
 _MADE_HERE = object()
 _NOT_LINEAR = "is no linear function of inputs and masks, nor one of such sums alone"
+_ROUNDING = 1e-6  # of a coefficient that is one
 _MARGIN = 1e-3  # of a share that is known beside that of the sum of all
 _ALMOST = "words whose range is no multiple of the modulus pass for uniform: a guess succeeds more often"
 
@@ -93,12 +94,10 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         return known_to_it
     learnt, beyond = known_to_it
     shares = [(known.exact, known.behind_masks) for _, _, known in learnt]
-    by_call: dict[Any, set[Combination]] = {}
-    for call, _, known in learnt:
-        by_call.setdefault(call, set()).update(known.sums)
-    if len(set(map(frozenset, by_call.values()))) > 1:  # what is summed may be the same in all calls
-        together = known_together(dict.fromkeys(each for _, _, known in learnt for each in known.sums))
-        shares.append((together, together))
+    fits = {id(fit): fit for fit in proof.fits}
+    named = (_named(fits[call[0]], component, known) for call, component, known in learnt)
+    together = known_together(dict.fromkeys(each for several in named for each in several))
+    shares.append((together, together))  # what is summed may be the same in all calls
     for one, other in shares:
         for node, share in one.items():
             exact[node], behind[node] = max(exact[node], share), max(behind[node], other[node])
@@ -116,14 +115,13 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
     distance = calls * sum(known.distance * len(component.columns) for _, component, known in learnt)
     if distance > UNSEEN:
         return Open(f"masks are no uniform words: they are off by {distance:.1g} in all, more than {UNSEEN:.1g}")
-    fits = {id(fit): fit for fit in proof.fits}
     if _as_many(learnt, fits, corrupt):
         return Open("as many sums are known of what nodes encode as there are numbers behind them")
     return KnownSums(
         exact=exact,
         behind_masks=behind,
         sums=tuple(sums),
-        uneven=any(abs(c) != 1 for known in several for each in known for _, c in each),
+        uneven=any(abs(abs(c) - 1) > _ROUNDING for known in several for each in known for _, c in each),
         symmetric=all(known.symmetric for _, _, known in learnt) and not _overlapping(list(sums)),
         numbers=_numbers(proof.fits, honest),
         encoders=tuple(sorted(used, key=str)),
@@ -132,6 +130,21 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         assumes=proof.assumes + (f"{_ALMOST} by at most {distance:.1g}",) * (distance > 0),
         _maker=_MADE_HERE,
     )
+
+
+def _named(fit: Fit, component: Component, known: Knowledge) -> Iterator[Combination]:
+    """Yield the known sums of each column of a component, of numbers named by the entries that they are made of."""
+    for column in component.columns if known.sums else ():
+        numbered = {k: v for v, k in column.items()}
+        for combination in known.sums:
+            met: Counter[Any] = Counter()
+            names = []
+            for (node, k), coefficient in combination:
+                own = fit.encodings.inputs.get(numbered[k], (numbered[k],))
+                name = tuple(sorted(fit.trace.variables[v].entry for v in own))
+                names.append(((node, (name, met[node, name])), coefficient))
+                met[node, name] += 1
+            yield tuple(names)
 
 
 def _as_many(learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, Fit], corrupt: frozenset[int]) -> bool:

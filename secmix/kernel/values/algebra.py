@@ -29,6 +29,8 @@ the safe side, since a combination is called known that is all but known. PDMM's
 _NOTHING = 1e-12
 """What of a unit row of data counts as nothing where its masks cancel: here rounding is no longer on the safe side."""
 
+_DIFFERS = 1e-11  # of the largest coefficient of a combination: another is a number that is known, not rounding
+
 _EDGES = 2**20  # that are joined at once: rows of a running sum over thousands of nodes have a hundred times as many
 
 _AT_ONCE = 2**22  # numbers of rows that are reduced to a triangle together
@@ -252,8 +254,8 @@ def _laws(component: Component) -> Any:
     return component.rows, component.modulus, laws, alike
 
 
-Combination = tuple[tuple[tuple[int, int], float], ...]
-"""A sum of numbers, by node and place among those of the node, with their coefficients."""
+Combination = tuple[tuple[tuple[int, Any], float], ...]
+"""A sum of numbers, by node and place in its component, or name, with their coefficients."""
 
 
 @dataclass(frozen=True)
@@ -310,16 +312,16 @@ def knowledge(
     draws = [k for k, each in enumerate(own) if each.node == -1 and used[k] not in open_]
     if not data:
         return Knowledge({}, {}, [])
-    nodes, formulas = [own[k].node for k in data], [component.formula[used[k]] for k in data]
+    nodes, places = [own[k].node for k in data], [(own[k].node, used[k]) for k in data]
     modulus = [component.modulus[k] for k in rows]
     words, reason = _words(table, modulus, data, draws, own)
     if words is not None:
         known = np.array([[float(c) for c in row] for row in words]).reshape(-1, len(data))
         # A residue of a number is no more than the number.
         exact = _shares(known, np.zeros((len(known), 0)), nodes)
-        sums = _sums(known, nodes)
+        sums = _sums(known, places)
         distance = _uniform(table, modulus, draws, own)[1] if draws else 0.0
-        return Knowledge(exact, exact, sums, _symmetric(sums, nodes, formulas), distance)
+        return Knowledge(exact, exact, sums, _symmetric(sums, component.formula), distance)
     of_data, hiding = (table.take(several, axis=1).astype(float, copy=False) for several in (data, draws))
     spread = np.array([_hiding(own[k], component.largest) for k in draws])
     free = _free_of(hiding, of_data)
@@ -327,8 +329,8 @@ def knowledge(
     behind = _shares(of_data * (component.largest or 1.0), hiding * spread / repeated**0.5, nodes)
     behind = {node: max(share, exact.get(node, 0.0)) for node, share in behind.items()}
     between_steps = reason if any(own[k].step for k in draws) and hiding.any() else ""
-    sums = _sums(free, nodes)
-    return Knowledge(exact, behind, sums, _symmetric(sums, nodes, formulas), open=between_steps)
+    sums = _sums(free, places)
+    return Knowledge(exact, behind, sums, _symmetric(sums, component.formula), open=between_steps)
 
 
 def _hiding(draw: Variable, largest: float) -> float:
@@ -465,8 +467,8 @@ def _less(row: list[int], pivot: list[int], factor: int, modulus: int) -> list[i
 
 
 def _free_of(hiding: Any, data: Any) -> Any:
-    """Return the combinations of rows in which every mask cancels, as combinations of data."""
-    data, hiding = _unit_rows(data, hiding)
+    """Return the combinations of rows in which every mask cancels, whatever its units are, as combinations of data."""
+    data, hiding = _unit_rows(data, hiding / np.maximum(np.abs(hiding).max(axis=0, initial=0.0), 1e-300))
     if hiding.size:
         basis, sizes, _ = np.linalg.svd(hiding, full_matrices=True)
         sizes = np.concatenate([sizes, np.zeros(len(basis) - len(sizes))])
@@ -519,18 +521,37 @@ def _shares(data: Any, hiding: Any, nodes: list[int]) -> dict[int, float]:
 
 
 def known_together(combinations: Iterable[Combination]) -> dict[int, float]:
-    """Return each node's share, were all these combinations of the same data."""
+    """Return each node's share, were all these combinations of the same data.
+
+    Examples
+    --------
+    >>> known_together([(((0, 0), 1.0), ((1, 0), 1.0))])
+    {0: 0.5, 1: 0.5}
+    >>> known_together([(((0, 0), 1.0), ((1, 0), 1.0)), (((0, 0), 1.0), ((1, 0), 1.0 + 1e-9))])
+    {0: 1.0, 1: 1.0}
+    """
     known = list(combinations)
-    column = {each: k for k, each in enumerate(sorted({each for row in known for each, _ in row}))}
-    table = np.zeros((len(known), len(column)))
-    for row, combination in zip(table, known, strict=True):
-        for each, coefficient in combination:
-            row[column[each]] = coefficient
-    rows = _free_of(table[:, :0], table)
-    return _shares(rows, rows[:, :0], [node for node, _ in column])
+    number = {each: k for k, each in enumerate(sorted({each for row in known for each, _ in row}))}
+    names = [*number]
+    groups: dict[int, list[Combination]] = {}
+    for label, combination in zip(
+        _joined([{number[each]: c for each, c in row} for row in known])[0], known, strict=True
+    ):
+        groups.setdefault(label, []).append(combination)
+    shares: dict[int, float] = {}
+    for several in groups.values():
+        column = {each: k for k, each in enumerate(sorted({number[each] for row in several for each, _ in row}))}
+        table = np.zeros((len(several), len(column)))
+        for line, combination in zip(table, several, strict=True):
+            line[[column[number[each]] for each, _ in combination]] = [c for _, c in combination]
+        _, sizes, rows = np.linalg.svd(_unit_rows(table, table[:, :0])[0], full_matrices=False)
+        rows = rows[sizes > _DIFFERS * sizes[0]]
+        for node, share in _shares(rows, rows[:, :0], [names[each][0] for each in column]).items():
+            shares[node] = max(share, shares.get(node, 0.0))
+    return shares
 
 
-def _sums(known: Any, nodes: list[int]) -> list[Combination]:
+def _sums(known: Any, places: list[tuple[int, int]]) -> list[Combination]:
     """Return the rows of the reduced echelon basis."""
     rows = np.array(known, dtype=float)
     rank = 0
@@ -542,19 +563,15 @@ def _sums(known: Any, nodes: list[int]) -> list[Combination]:
             others = np.arange(len(rows)) != rank
             rows[others] -= rows[others, column][:, None] * rows[rank]
             rank += 1
-    places = [(node, nodes[:k].count(node)) for k, node in enumerate(nodes)]
-    return [
-        tuple((places[k], round(float(row[k]), 6)) for k in np.flatnonzero(np.abs(row) > 1e-8)) for row in rows[:rank]
-    ]
+    return [tuple((places[k], float(row[k])) for k in np.flatnonzero(np.abs(row) > _DIFFERS)) for row in rows[:rank]]
 
 
-def _symmetric(sums: Iterable[Combination], nodes: list[int], formulas: list[int | None]) -> bool:
+def _symmetric(sums: Iterable[Combination], formulas: Sequence[int | None]) -> bool:
     """Say whether in each of ``sums`` all its nodes take part alike: by the same formulas, times the same numbers."""
-    formula = {(node, nodes[:k].count(node)): formulas[k] for k, node in enumerate(nodes)}
     for each in sums:
         parts: dict[int, set[Any]] = {}
-        for place, coefficient in each:
-            parts.setdefault(place[0], set()).add((formula[place], coefficient))
+        for (node, k), coefficient in each:
+            parts.setdefault(node, set()).add((formulas[k], round(coefficient, 6)))
         if len({frozenset(part) for part in parts.values()}) != 1:
             return False
     return True
