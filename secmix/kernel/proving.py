@@ -131,15 +131,27 @@ def prove(
     unheard_calls = [*brief[:calls], *batch[:is_used_again]]
     unheard = _of_calls(run, unheard_calls, first, ways=_UNHEARD) if in_other_calls else []
     several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(of_traces[0])])]
+    full: list[tuple[Calls, Way]] = []
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
-        several.append(aside([np.repeat(each, 2, axis=0) for each in full_calls]))
+        full = [([np.repeat(each, 2, axis=0) for each in full_calls], Way()), (full_calls, Way(masks_seed=0))]
+        several += [aside(each, ways=way) for each, way in full]
         unheard += [aside(full_calls, ways=_UNHEARD)] if in_other_calls else []
     alone = [fit, *discarded, *traces, *several]
     others, all_tried = _otherwise(run, inputs, fit, apart=not reuses)
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return again(given)
     fits = [*alone, *others, *unheard]
+    each_alone = slice(None if iterations or reuses else 1)  # any call may be the first of its kind
+    kinds: list[tuple[Calls, Way]] = [(brief[:calls], Way(masks_seed=0)), (two, Way())]
+    kinds += [*[(batch, Way())] * is_used_again, *full]
+    kinds += [(brief[:calls], _UNHEARD), *[(batch, _UNHEARD)] * is_used_again] * in_other_calls
+    in_kinds, tried_in_kinds = (
+        _in_kinds(run, [(each[each_alone], way) for each, way in kinds], apart=not reuses)
+        if all_tried and any(each.trace.turns for each in fits)
+        else ([], {})
+    )
+    fits += in_kinds
     looks = [(each.kept[2], each.kept[3]) for each in fits if len(each.kept) > _CALLS]
     mixed: list[Fit] = []
     if in_other_calls and not (iterations or reuses):
@@ -161,7 +173,7 @@ def prove(
         yield from (each.error for each in alone)
         yield disagreement(protocol, network, fit, inputs, seed=seed)
         yield other_frames(*traces)
-        yield from (f"{each.error}, where public numbers are others" for each in others if each.error)
+        yield from (f"{each.error}, where public numbers are others" for each in (*others, *in_kinds) if each.error)
         yield from (
             _not_a_guard(run, fit, (brief[:calls], inputs), (*guard, time), script, texts)
             for guard, script in guards.items()
@@ -169,7 +181,7 @@ def prove(
         )
         yield from (f"{each.error}, where no channel is given" for each in unheard if each.error)
         yield from (f"{each.error}, where calls of other kinds come before" for each in mixed if each.error)
-        met = (guard for each in (*several, *unheard) for guard in _guards(each) if guard not in guards)
+        met = (guard for each in (*several, *unheard, *in_kinds) for guard in _guards(each) if guard not in guards)
         yield from (f"a guard that calls of one run on a channel do not meet: {place}" for place, _ in met)
         yield from (shared_coins(each) or not_explained(each) for each in telling)
         if in_other_calls:
@@ -181,7 +193,10 @@ def prove(
     covers = [f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items()]
     covers += [OUTLIVING] * (reuses and _leaves_something(fit))  # also where draw_masks keeps them
     tried = _turns(fit, *others) if all_tried else {}
-    untried = (turns for turns in _turns(*fits) if turns not in tried)
+    of_one_kind = [fit, *discarded, *others]
+    in_others = _turns(*(each for each in fits if not any(each is one for one in of_one_kind)))
+    untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]
+    untried += [turns for turns in in_others if turns not in tried_in_kinds]
     names = dict.fromkeys(name for turns in untried for _, name in turns)
     covers += [f"{name}, on which more hangs than was tried" for name in names]
     if iterations:  # what a call leaves is followed, where all traces begin alike but the first: that may fill a cache
@@ -189,8 +204,9 @@ def prove(
     covers += [f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1]][:1]
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept, each.counts = [], []
-    of_few = f", and their vectors as {_FEW} entries are" * long
-    larger = [f"more runs in one call are treated as {runs} are{of_few}"] * in_other_calls
+    traced = runs if is_used_again else 2
+    of_few = f", and their vectors as {_FEW} entries are" * (is_cut and (long or traced > 2))
+    larger = [f"more runs in one call are treated as {traced} are{of_few}"] * in_other_calls
     assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
     tables = _tables([] if open_ else telling)
     return Proof(tuple(telling), tables, open_, tuple(dict.fromkeys(covers)), assumes, tuple(iterations))
@@ -359,6 +375,26 @@ def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apar
     if apart and any(each.kept != fit.kept[: len(each.kept)] for each in fits):
         return _otherwise(run, inputs, fit, apart=False)
     return fits, True
+
+
+def _in_kinds(
+    run: Callable[..., Fit], kinds: Iterable[tuple[Calls, Way]], *, apart: bool
+) -> tuple[list[Fit], dict[Any, None]]:
+    """Trace the fits in which public numbers are others in calls of several kinds; return the turns that were tried.
+
+    What a call does may hang on its kind only once a number has come out otherwise. Where it then leaves something
+    else, nothing of its kind is said.
+    """
+    fits: list[Fit] = []
+    tried: dict[Any, None] = {}
+    for calls, way in kinds:
+        of_kind = functools.partial(run, ways=way)
+        first = of_kind(calls)
+        several, all_tried = _otherwise(of_kind, calls, first, apart=apart)
+        fits += [first, *several]
+        if all_tried and all(each.kept == first.kept[: len(each.kept)] for each in several):
+            tried |= _turns(first, *several)
+    return fits, tried
 
 
 def _size(fit: Fit) -> int:
