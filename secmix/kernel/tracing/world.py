@@ -137,7 +137,8 @@ def _taker(name: str) -> Callable[..., Any]:
             return as_type(lambda each: original(each, dtype), x, dtype)
         if isinstance(x, Followed):
             x = x if dtype is None or np.dtype(dtype) == x.kind else x.astype(dtype)
-            return x.copy() if name == "array" and copy is not False else x
+            lies = {"ascontiguousarray": x.flags.c_contiguous, "asfortranarray": x.flags.f_contiguous}.get(name, True)
+            return x.copy() if (name == "array" and copy is not False) or not lies else x
         if copy is not None:
             kw["copy"] = copy
         found = original(x, *args, **kw) if dtype is None else original(x, dtype, *args, **kw)

@@ -165,8 +165,10 @@ class Followed(np.ndarray[Any, Any]):
     def reshape(self, *shape: Any, **kw: Any) -> Any:
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         fits = self.table is not None and not kw and len(new) > 1 and new[-1] == self.shape[-1] and self.size
-        lead = self.ndim - 1
-        table = self.table.each(lambda x: x.reshape(*new[:-1], *x.shape[lead:])) if fits and self.table else None
+        lead, table = self.ndim - 1, None
+        if fits and self.table:
+            leading = np.broadcast_to(0, self.shape[:lead]).reshape(new[:-1]).shape  # one axis may be left to NumPy
+            table = self.table.each(lambda x: x.reshape(*leading, *x.shape[lead:]))
         return self._viewed(table, lambda: np.ndarray.reshape(self, *shape, **kw))
 
     def each(self, f: Callable[[Any], Any], kind: Any) -> Any:
