@@ -31,50 +31,12 @@ PENDING: dict[str, str] = {
 }
 
 FOURTEENTH: dict[str, str] = {
-    # A turn that only batches take, or calls without a channel or with masks handed over, counts as tried by its name
-    "WBatchLateFirst": "holds",
-    "WBatchBareFirst": "holds",
-    "WGivenLateFirst": "holds",
-    "WCoinUnheardFirst": "holds",
-    "WGivenTiledFirst": "holds",
-    "WCompareCoinBatch": "holds",
-    "WLateBatchKeeps": "holds",  # nor is the state looked at that such a call leaves
-    "WEvalBatches": "holds",
-    "WOfflinePool": "holds",
-    "WGuardedBatch": "holds",
-    "WCounterBatch": "holds",
-    "WCounterUnheard": "holds",
-    "WStreamlessWarm": "holds",  # by proof alone: audited runs accuse it
-    # Projections of a large protocol agree to within the largest coefficient of a row
-    "WTabledFemto": "holds",
-    "WTabledFemtoOneMask": "holds",
-    "WTabledMega": "holds",
-    # Projections of a large protocol compare coefficients, and not the law and the spread of draws
-    "WScheduled": "holds",
-    "WUniformLate": "holds",
-    "WBatchSigma": "holds",
-    # Coefficients of sums are rounded to six digits, so that sums of different calls look the same
-    "WSlightWeights": "holds",
-    "WRemainderReal": "holds",
-    # Numbers of several calls are told apart by node and place in a component, not by entry
-    "WColumnSlip": "holds",
-    "WLeaderColumn": "holds",
-    "WEntrySwap": "holds",
-    # Batches of 24 runs are traced with two entries, and all entries with two runs
+    # What larger batches of so many entries do, or any where traced iterations suffice: a proof prints it as assumed
     "WPoolShift": "holds",
-    # Where traced iterations suffice, no batches of more than two runs are traced, and the proof says otherwise
     "WBatchSigmaPlain": "holds",
-    # Coefficients below 1e-8 are left out of sums, and sizes of 1e-14 count as none
-    "WEpsilonWeights": "holds",
-    "WArchiveKey": "holds",
-    # What batches larger than those traced do, which a proof prints as assumed
     "WSmallSeeds32": "holds",
     # Right ones that no proof clears yet
-    "RFlattened": "inconclusive",  # a reshape of zeros in a table
-    "RPublicPattern": "inconclusive",  # a public boolean index over all axes of a table
     "RShamirByHand": "inconclusive",  # masks that are Python's integers
     "RChaChaSecAgg": "inconclusive",  # a block of messages for each run
-    "RShape": "inconclusive",  # a reshape of zeros in a table
-    "RAxes": "inconclusive",  # an array in order F is a copy, which is taken for the inputs
 }
 """Of the protocols of the fourteenth hand, by proof alone: name and verdict seen."""

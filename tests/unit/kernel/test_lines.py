@@ -133,6 +133,10 @@ PRODUCTS = 106
 comparing the runs of a whole block at once (PDMM on a hundred nodes is proved in less than half of the time), and of
 leaving out rows that repeat others, of which rounding added up to a known number of PDMM on a cycle of forty."""
 
+KINDS = 76
+"""The cost of twenty-six slips of a fourteenth hand: turns are tried in calls of every kind, known sums are compared by
+entry and to the last digits, and calls of a large protocol by the laws of their draws."""
+
 OF_SEEDS = 734
 """What follows from secret seeds, and is made of their bytes: where a protocol has none, nothing goes through it."""
 
@@ -175,7 +179,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 2330  # the most is secure aggregation; a few hang on what is installed
+    assert len(believed) <= 2375  # the most is secure aggregation; a few hang on what is installed
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     more = (
@@ -200,6 +204,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + READ_AGAIN
         + ELSEWHERE
         + PRODUCTS
+        + KINDS
     )
     assert lines <= 4808 + more + slips - OF_SEEDS
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")
