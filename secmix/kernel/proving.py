@@ -145,7 +145,8 @@ def prove(
     each_alone = slice(None if iterations or reuses else 1)  # any call may be the first of its kind
     kinds: list[tuple[Calls, Way]] = [(brief[:calls], Way(masks_seed=0)), (two, Way())]
     kinds += [*[(batch, Way())] * is_used_again, *full]
-    kinds += [(brief[:calls], _UNHEARD), *[(batch, _UNHEARD)] * is_used_again] * in_other_calls
+    not_heard = [brief[:calls], *[batch] * is_used_again, *[full_calls for _ in full[:1]]]
+    kinds += [(each, _UNHEARD) for each in not_heard] * in_other_calls
     in_kinds, tried_in_kinds = (
         _in_kinds(run, [(each[each_alone], way) for each, way in kinds], apart=not reuses)
         if all_tried and any(each.trace.turns for each in fits)
