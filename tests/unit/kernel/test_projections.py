@@ -18,7 +18,7 @@ from secmix import Network
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
 from secmix.kernel import Clearance, clear, prove, proving
 from secmix.kernel.tracing import projections
-from secmix.kernel.tracing.projections import BY_PRODUCTS, _is_alike, _sent, by_projections, stands_for_others
+from secmix.kernel.tracing.projections import BY_PRODUCTS, _is_alike, _largest, _sent, by_projections, stands_for_others
 from secmix.kernel.tracing.trace import Fit, Way, follow
 from secmix.kernel.values.arrays import Followed, concrete, of_table
 from secmix.kernel.values.current_trace import Trace, following
@@ -256,13 +256,14 @@ def test_no_other_coefficient_passes(row: int, column: int, by: float) -> None:
     fit, message, other = _compared()
     table = message.rows.table
     own = fit.trace.projects
+    weights = own._weights
     assert _is_alike(message, other, 0, own.factors(0, 1))
     before, table.coefficients = table.coefficients, table.coefficients.copy()
     row, place = row % len(table.coefficients), other.places[column % len(other.places)]
     lead = [each.shape[:-1] for each in fit.trace.vectors]
     vectors = np.concatenate([own.of(0, each) for each in lead])
     own.of(7, (1, 1))  # the next is of another call
-    table.coefficients[row] += by * abs(other.table.coefficients[row]).max() * vectors[place]
+    table.coefficients[row] += by * abs(other.table.coefficients[row] * weights[other.places]).max() * vectors[place]
     assert not _is_alike(message, other, 0, own.factors(0, 1))
     table.coefficients = before
 
@@ -270,11 +271,12 @@ def test_no_other_coefficient_passes(row: int, column: int, by: float) -> None:
 def _compared() -> tuple[Fit, Any, Any]:
     if not _KNOWN:
         first = follow(PDMM(), NETWORK, [INPUTS[0][:, :, :2]], ways=Way(masks_seed=0))
-        fit = follow(PDMM(), NETWORK, [INPUTS[1]], projects=True)
         columns = np.concatenate([each.columns for each in first.trace.vectors])
-        several = Projections()
+        weights = 1 / _largest(first, columns)
+        fit = follow(PDMM(), NETWORK, [INPUTS[1]], weights=weights)
+        several = Projections(weights)
         own = several.of(0, (1, len(columns))) / several.factors(0, 1)
-        _KNOWN.append((fit, fit.messages[-2], _sent(first.messages[-2], columns, own)))
+        _KNOWN.append((fit, fit.messages[-2], _sent(first.messages[-2], columns, own, weights)))
     return _KNOWN[0]
 
 
@@ -317,7 +319,7 @@ def _sums(trace: Trace) -> list[Followed]:
 
 
 def test_tables_carry_the_products_of_their_coefficients() -> None:
-    several = Projections()
+    several = Projections(np.linspace(1, 2, 5))
     trace, beside = Trace(), Trace(projects=several)
     with following(trace):
         in_full = _sums(trace)
@@ -342,7 +344,7 @@ def test_tables_carry_the_products_of_their_coefficients() -> None:
 
 
 def test_numbers_of_a_table_of_products_are_new_draws() -> None:
-    trace = Trace(projects=Projections())
+    trace = Trace(projects=Projections(np.ones(0)))
     with following(trace):
         x = _vectors(trace, (2, 1, 3))
         y = x - x[[0, 0]]
@@ -356,7 +358,7 @@ def test_numbers_of_a_table_of_products_are_new_draws() -> None:
 
 
 def test_traces_runs_and_calls_have_vectors_of_their_own() -> None:
-    several = [Projections(), Projections()]
+    several = [Projections(np.ones(0)), Projections(np.ones(0))]
     of_call = [each.of(call, (2, 3)).reshape(2, 3, WIDTH) for call in (0, 1) for each in several]
     assert len({*np.round(np.concatenate(of_call).ravel(), 12).tolist()}) == 4 * 2 * 3 * WIDTH
     of_runs = of_call[0] / several[0].factors(0, 2)[:, None]
