@@ -29,6 +29,8 @@ the safe side, since a combination is called known that is all but known. PDMM's
 _NOTHING = 1e-12
 """What of a unit row of data counts as nothing where its masks cancel: here rounding is no longer on the safe side."""
 
+_FAINT = 1e-10  # of the masks' coefficients in a row: where those of data are smaller, they may be taken for rounding
+
 _DIFFERS = 1e-11  # of the largest coefficient of a combination: another is a number that is known, not rounding
 
 _EDGES = 2**20  # that are joined at once: rows of a running sum over thousands of nodes have a hundred times as many
@@ -323,6 +325,9 @@ def knowledge(
         distance = _uniform(table, modulus, draws, own)[1] if draws else 0.0
         return Knowledge(exact, exact, sums, _symmetric(sums, component.formula), distance)
     of_data, hiding = (table.take(several, axis=1).astype(float, copy=False) for several in (data, draws))
+    size_of_data, size_of_masks = (np.abs(each).max(axis=1, initial=0.0) for each in (of_data, hiding))
+    if ((size_of_data > 0) & (size_of_data < _FAINT * size_of_masks)).any():
+        return Knowledge({}, {}, [], open="masks are multiplied by so much that rounding decides what is left of data")
     spread = np.array([_hiding(own[k], component.largest) for k in draws])
     free = _free_of(hiding, of_data)
     exact = _shares(free, np.zeros((len(free), 0)), nodes)
@@ -467,8 +472,8 @@ def _less(row: list[int], pivot: list[int], factor: int, modulus: int) -> list[i
 
 
 def _free_of(hiding: Any, data: Any) -> Any:
-    """Return the combinations of rows in which every mask cancels, whatever its units are, as combinations of data."""
-    data, hiding = _unit_rows(data, hiding / np.maximum(np.abs(hiding).max(axis=0, initial=0.0), 1e-300))
+    """Return the combinations of rows in which every mask cancels, as combinations of data."""
+    data, hiding = _unit_rows(data, hiding)
     if hiding.size:
         basis, sizes, _ = np.linalg.svd(hiding, full_matrices=True)
         sizes = np.concatenate([sizes, np.zeros(len(basis) - len(sizes))])
