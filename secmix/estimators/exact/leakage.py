@@ -29,6 +29,7 @@ MASK_TOL = 1e-9
 INPUT_TOL = 1e-6
 # Share of an input from which on it counts as known: what is missing is rounding error.
 KNOWN = 1 - 1e-6
+_MOST_WRITTEN, _FIRST = 40, 6  # terms of a sum that are written down, and of a longer one at its beginning
 _MANY = 4096  # entries from which on they are worked out together; of fewer the order of sums stays as it was
 
 MaskRange = tuple[Array, Array]
@@ -175,6 +176,11 @@ def row_echelon(matrix: Array) -> Array:
 
 
 def _in_words(row: Array, n: int, rounds: int) -> str:
+    """Write a sum down; of one with many terms the first and the last.
+
+    >>> _in_words(np.ones(60), 60, 1)
+    'x0 + x1 + x2 + x3 + x4 + x5 + … + x59 (60 terms)'
+    """
     words: list[str] = []
     for index in np.flatnonzero(np.abs(row) > 1e-6):
         t, node = divmod(int(index), n)
@@ -183,7 +189,8 @@ def _in_words(row: Array, n: int, rounds: int) -> str:
         term = name if abs(size - 1) < 1e-6 else f"{size:.4g} {name}"
         sign = ("-" if row[index] < 0 else "") if not words else ("- " if row[index] < 0 else "+ ")
         words.append(sign + term)
-    return " ".join(words)
+    several = f"{' '.join(words[:_FIRST])} + … {words[-1]} ({len(words)} terms)" if len(words) > _MOST_WRITTEN else ""
+    return several or " ".join(words)
 
 
 @dataclass(frozen=True)
