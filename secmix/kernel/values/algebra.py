@@ -530,10 +530,10 @@ def known_together(combinations: Iterable[Combination]) -> dict[int, float]:
 
     Examples
     --------
-    >>> known_together([(((0, 0), 1.0), ((1, 0), 1.0))])
-    {0: 0.5, 1: 0.5}
-    >>> known_together([(((0, 0), 1.0), ((1, 0), 1.0)), (((0, 0), 1.0), ((1, 0), 1.0 + 1e-9))])
-    {0: 1.0, 1: 1.0}
+    >>> ours = ((0, 0), 1.0), ((1, 0), 1.0)
+    >>> theirs = ((0, 0), 1.0), ((1, 0), 1.0 + 1e-9)
+    >>> [round(known_together(each)[0], 6) for each in ([ours], [ours, theirs])]
+    [0.5, 1.0]
     """
     known = list(combinations)
     number = {each: k for k, each in enumerate(sorted({each for row in known for each, _ in row}))}
