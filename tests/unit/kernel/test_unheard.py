@@ -192,11 +192,7 @@ def test_of_long_calls_without_a_channel_two_are_followed_unless_they_keep_somet
     assert unheard == [2, 2, 3]
 
 
-def test_what_hangs_on_coins_in_batches_alone_is_not_covered() -> None:
-    assert "a public coin, on which more hangs than was tried" in reason(BareInBatches())
-
-
-@pytest.mark.parametrize("protocol", [Opposite, KeptUnheard])
+@pytest.mark.parametrize("protocol", [Opposite, KeptUnheard, BareInBatches])
 def test_sums_over_runs_and_calls_are_worked_out(protocol: Any) -> None:
     known = cleared(protocol())
     assert isinstance(known, KnownSums)
