@@ -79,6 +79,11 @@ class Number:
         return bool(self.modulus == INF or self.pure)
 
     @property
+    def is_rounded(self) -> bool:
+        """Say whether it was a float too large to have all digits of its form."""
+        return bool(self.modulus == INF and not self.pure)
+
+    @property
     def is_real(self) -> bool:
         """Say whether it is a float that is a linear combination and nothing else, of no known step."""
         return self.modulus == INF and self.pure and not self.step and type(self.value) is float
@@ -144,6 +149,7 @@ class Number:
             return self._sum(out, other)
         # What is not followed counts as nothing modulo its step.
         modulus = common_step(self.modulus or self.step, other.modulus or other.step)
+        modulus = 0 if modulus != INF and (self.is_rounded or other.is_rounded) else modulus
         form = _sum_of(self, other) if modulus else None
         if modulus == INF and not form:
             return value
@@ -196,8 +202,7 @@ class Number:
             return NotImplemented
         if isinstance(by, float) and isinstance(self.value, int):
             return self * 1.0 % by
-        rounded = self.modulus == INF and not self.pure  # it was a float too large to have all digits of its form
-        if isinstance(by, Number) or not 0 < by < INF or not (self.modulus or self.step) or rounded:
+        if isinstance(by, Number) or not 0 < by < INF or not (self.modulus or self.step) or self.is_rounded:
             return function("remainder", operator.mod, self, by, may_fail=True)
         if self.below and self.below <= by:
             return self
@@ -702,6 +707,7 @@ def _combined(row: Any, numbers: Any, kind: set[type], laws: tuple[Any, ...], te
             form[v] = form.get(v, 0) + c * coefficient
     now().terms += sum(map(len, terms))
     modulus, step, span, most = _law_of_sum(tuple(row), laws, type(value)())
+    modulus = 0 if modulus != INF and any(x.is_rounded for x in numbers) else modulus
     form = {v: coefficient for v, coefficient in form.items() if coefficient and modulus}
     if modulus == INF and not form:
         return value

@@ -451,6 +451,7 @@ def _floats(program: Any, start: list[Any], which: int) -> list[Any]:
 
 @given(of_floats, st.integers(0, 2**32 - 1), st.sampled_from([8, 40, 52, 53, 54, 60, 63]))
 @example([(0, 0, 0, 0), (9, 1, 0, 0), (10, 4, 0, 0), (0, 0, 0, 0), (7, 12, 0, 52)], 0, 8)  # quarters beside 2**52
+@example([(10, 1, 0, 2), (6, 1, 0, 0), (4, 3, 4, 0)], 0, 52)  # a rest modulo 4 less a number that a float rounds
 def test_a_float_keeps_a_step_and_a_modulus_only_while_it_has_all_digits(program: Any, seed: int, bits: int) -> None:
     rng, trace = np.random.default_rng(seed), Trace()
 

@@ -133,7 +133,7 @@ PRODUCTS = 106
 comparing the runs of a whole block at once (PDMM on a hundred nodes is proved in less than half of the time), and of
 leaving out rows that repeat others, of which rounding added up to a known number of PDMM on a cycle of forty."""
 
-KINDS = 82
+KINDS = 88
 """The cost of twenty-six slips of a fourteenth hand: turns are tried in calls of every kind, known sums are compared by
 entry and to the last digits, and calls of a large protocol by the laws of their draws."""
 
