@@ -54,10 +54,11 @@ def by_projections(run: Callable[..., Fit], first: Fit) -> Callable[..., Fit]:
     own = Projections(weights)
     projections = own.of(0, (1, len(columns))) / own.factors(0, 1)
     sent = [_sent(message, columns, projections, weights) for message in first.messages]
+    laws, shapes = _laws(first, 0, 1), [each.shape[1:-1] for each in first.trace.vectors]
 
     def go(calls: Sequence[Any], **how: Any) -> Fit:
         fit = run(calls, weights=weights, **how)
-        is_enough = not fit.error and ("flip" in how or _sends(fit, sent, first))
+        is_enough = not fit.error and ("flip" in how or _sends(fit, sent, laws, shapes))
         return fit if is_enough else run(calls, **how)
 
     return go
@@ -98,7 +99,7 @@ def _sent(message: Message, columns: Any, projections: Any, weights: Any) -> _Se
     return _Sent(message, table, places, coefficients @ projections[places], allowed)
 
 
-def _sends(fit: Fit, sent: Sequence[_Sent], first: Fit) -> bool:
+def _sends(fit: Fit, sent: Sequence[_Sent], laws: Any, shapes: Any) -> bool:
     """Say whether each run of each call sends these forms, of its own variables, which are of the same laws.
 
     Then a fit of single runs is given their coefficients.
@@ -109,9 +110,9 @@ def _sends(fit: Fit, sent: Sequence[_Sent], first: Fit) -> bool:
     for call, result in enumerate(fit.results):
         own = [each for each in fit.trace.vectors if each.call == call]
         messages = fit.messages[call * len(sent) :][: len(sent)]
-        if [each.shape[:-1] for each in own] != [(len(result), *each.shape[1:-1]) for each in first.trace.vectors]:
+        if [each.shape[:-1] for each in own] != [(len(result), *each) for each in shapes]:
             return False
-        if not _are_of_one_length(own, messages) or _laws(fit, call, len(result)) != _laws(first, 0, 1):
+        if not _are_of_one_length(own, messages) or _laws(fit, call, len(result)) != laws:
             return False
         columns, factors = np.concatenate([each.columns for each in own]), fit.trace.projects.factors(call, len(result))
         for message, other in zip(messages, sent, strict=True):
