@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from secmix._base.checks import Array
+from secmix._base.memory import return_freed_memory
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.collaboration_observation import CollaborationObservation
@@ -137,6 +138,7 @@ def _traced_inputs(observation: SumObservation, iteration: int) -> Array:
 
 def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, iterations: list[int]) -> Proof:
     """Return the proof of a protocol on a network, made once for all adversaries of an audit."""
+    return_freed_memory()  # a trace takes much, and none of what messages of many runs took
     kinds, data = tuple(type(each) for each in _parts(protocol)), [each.tobytes() for each in calls]
     if any(_says_itself(kind) for kind in kinds):
         return prove(protocol, network, calls, seed=seed, iterations=iterations)
@@ -150,6 +152,7 @@ def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, itera
         while len(_PROOFS) >= _MOST_CACHED:
             _PROOFS.pop(next(iter(_PROOFS)))
         _PROOFS[key] = prove(protocol, network, calls, seed=seed, iterations=iterations)
+        return_freed_memory()
     return _PROOFS[key]
 
 

@@ -166,7 +166,7 @@ _SAMPLE = 4000
 _WORK, _FEWEST = 10**10, 100
 # Entries of a vector whose pairs are compared, and of a longer one those that stand side by side.
 _ENTRIES, _STRETCH = 2**14, 64
-_TOGETHER = 256  # columns whose correlations are in memory at a time
+_TOGETHER = 256  # columns, or masks with all their entries, whose correlations are in memory at a time
 # Chances of a false alarm: of all pairs of masks together, as of all their sizes; of one of thousands of distributions.
 _FALSE_ALARM = 1e-8
 _LEAST_P = 1e-12
@@ -230,8 +230,10 @@ def _within(masks: Sequence[Array]) -> str:
 
 
 def _entries(masks: Sequence[Array]) -> str:
-    some = [_spread_over(m) for m in masks]
-    top = max(_correlation(z, z) for z in (_standardised(m[: _affordable(m)]).transpose(1, 0, 2) for m in some))
+    some = map(_spread_over, masks)
+    starts = ((m, range(0, m.shape[1], _TOGETHER)) for m in some)
+    parts = (m[: _affordable(m), begin : begin + _TOGETHER] for m, begins in starts for begin in begins)
+    top = max(_correlation(z, z) for z in (_standardised(part).transpose(1, 0, 2) for part in parts))
     return f"the entries of a vector share masks (correlation up to {top:.2f})" if top else ""
 
 
