@@ -18,9 +18,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from secmix.kernel.values.current_trace import Trace, Variable
-from secmix.kernel.values.forms import Form, Packed, Shared, packed, scaled, tables_of
+from secmix.kernel.values.forms import Form, Packed, Shared, kept_once, packed, scaled, tables_of
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.tables import Table, kept_once
+from secmix.kernel.values.tables import Table
 
 TOLERANCE = 1e-9
 """What of a unit row counts as rounding: a mask of 1e6 would then still leave 1e-3 of what it hides. The error is on

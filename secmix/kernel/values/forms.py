@@ -8,6 +8,8 @@ up as arrays. Below: of what step numbers are whole multiples.
 from __future__ import annotations
 
 import math
+import weakref
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import Any
@@ -57,6 +59,7 @@ Form = dict[int, Any] | Shared
 _ITSELF = {0: 1}
 EACH = 20  # terms that take as long as all else of a sum
 LONG, CHEAP = 24, 50  # terms from which on arrays are faster, and how many of these take as long as one of others
+_KEPT: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # arrays that several may have
 MOST_TERMS = 10**8
 """Most terms that a call may add up; more would take minutes."""
 
@@ -145,6 +148,26 @@ def sum_of(a: Form, by_a: Any, b: Form, by_b: Any, *, of_floats: bool = False) -
     return Shared(added, a.first) if added else {}
 
 
+def apart(forms: Sequence[Form]) -> tuple[int, tuple[Any, ...]]:
+    """Return the variable that shared combinations are counted from, and what they are, for what others count alike.
+
+    Nothing where some are not shared. The same bases have to be there for as long as this is compared.
+    """
+    if not all(isinstance(form, Shared) for form in forms):
+        return 0, ()
+    first = forms[0].first  # type: ignore[union-attr]
+    return first, tuple([(id(form.base), form.first - first) for form in forms])  # type: ignore[union-attr]
+
+
+def weighted_sum(terms: Iterable[tuple[Any, Any, Form]], first: int) -> dict[int, Any]:
+    """Add combinations, each times a coefficient and a scale; variables are counted from ``first``."""
+    out: dict[int, Any] = {}
+    for c, scale, form in terms:
+        for variable, coefficient in form.items():
+            out[variable - first] = out.get(variable - first, 0) + c * (scale * coefficient)
+    return {variable: coefficient for variable, coefficient in out.items() if coefficient}
+
+
 def _added(out: dict[int, Any], form: Form, scale: Any) -> dict[int, Any]:
     for variable, coefficient in form.items():
         out[variable] = total = out.get(variable, 0) + scale * coefficient
@@ -172,9 +195,19 @@ def _packed_sum(a: Any, by_a: Any, b: Any, by_b: Any, apart: int) -> Packed:
         total = np.zeros(len(variables))
         total[variables.searchsorted(a.variables)] = by_a * a.coefficients
         total[variables.searchsorted(of_b)] += by_b * b.coefficients
-    if total.all():
-        return Packed(variables, total)
-    return Packed(variables[total != 0], total[total != 0])
+    if not total.all():
+        variables, total = variables[total != 0], total[total != 0]
+    return Packed(kept_once(variables), kept_once(total))  # other calls make the same sums
+
+
+def kept_once(array: Any) -> Any:
+    """Return an array that is kept and equal, or keep this one, which nobody is to write to."""
+    stretch = sum(abs(step) * (count - 1) for step, count in zip(array.strides, array.shape, strict=True))
+    if stretch + array.itemsize < array.nbytes:  # a copy would take more memory
+        return array
+    own = np.ascontiguousarray(array)
+    same = _KEPT.setdefault((own.dtype.char, own.shape, zlib.crc32(own.data)), own)
+    return same if np.array_equal(same, own) else own
 
 
 def common_step(a: Any, b: Any) -> Any:

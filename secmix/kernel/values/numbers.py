@@ -21,7 +21,20 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.values.current_trace import DRAWS, EXACT, INF, TEXT, asks_for_class, here, may_stop, now, tracing
-from secmix.kernel.values.forms import Form, alone, common_step, is_multiple, is_same, scaled, size_of, sum_of, times
+from secmix.kernel.values.forms import (
+    Form,
+    Shared,
+    alone,
+    apart,
+    common_step,
+    is_multiple,
+    is_same,
+    scaled,
+    size_of,
+    sum_of,
+    times,
+    weighted_sum,
+)
 
 
 class Number:
@@ -93,17 +106,19 @@ class Number:
         out.made_of = self.made_of
         size, most = abs(by), self.below or self.span
         if most != INF:
-            out.span = most + size if name == "add" else most * size if name == "multiply" else most / size
+            out.span = most + size if name == "add" else most / size
         if name == "add" or by > 0:
-            out.least = self.least + by if name == "add" else self.least * by if name == "multiply" else self.least / by
+            out.least = self.least + by if name == "add" else self.least / by
         return keyed(held(out, self.step, size_of(by) if name == "add" else 0), name, self, by)
 
     # ------------------------------------------------------------------ followed
 
     def __add__(self, other: Any) -> Any:
         other = plain(other)
+        if type(other) is Number:  # sooner asked than whether it is one of another kind
+            return self._plus(other)
         if not isinstance(other, (int, float)):
-            return self._plus(other) if isinstance(other, Number) else self._with(other, operator.add)
+            return self._with(other, operator.add)
         value = self.value + other
         if self.is_zero:
             return value if other != 0 or math.copysign(1.0, other) > 0 else self
@@ -176,10 +191,12 @@ class Number:
             if isinstance(value, int):
                 return 0
             return keyed(Number(value, None, 0, self.depends, INF, pure=False), "multiply", self, other)
-        modulus, step = times(self.modulus, other, value), times(self.step, other, value)
-        if self.pure and _is_less(self.scale * other, modulus, self):
-            modulus = 0
-        out = self._linear("multiply", other, value, self.scale * other, modulus, step)
+        law = _law_of_product if self.depends & DRAWS else _law_of_product.__wrapped__  # that of data is its own
+        own = self.scale, self.modulus, self.step, self.pure, self.below or self.span, self.least
+        scale, modulus, step, span, least = law(other, type(value)(), *own)
+        out = Number(value, self.form, modulus, self.depends, step, scale=scale, pure=self.pure, span=span)
+        out.least, out.made_of = least, self.made_of
+        keyed(held(out, 0), "multiply", self, other)
         if self.below and isinstance(value, int) and other > 0:
             out.below = (self.below - 1) * other + 1
         return out
@@ -255,8 +272,9 @@ class Number:
 
     def __sub__(self, other: Any) -> Any:
         other = plain(other)
-        if isinstance(other, Number) and (real := self._real_sum(self.value - other.value, other, -1)) is not None:
-            return real
+        if type(other) is Number:
+            real = self._real_sum(self.value - other.value, other, -1)
+            return self._plus(other * -1) if real is None else real
         return NotImplemented if isinstance(other, np.ndarray) else self + -1 * other
 
     def __rsub__(self, other: Any) -> Any:
@@ -643,6 +661,18 @@ def _period(scale: Any, modulus: Any) -> Any:
     return modulus / common if common else INF
 
 
+@functools.lru_cache(maxsize=4096, typed=True)
+def _law_of_product(
+    by: Any, zero: Any, scale: Any, modulus: Any, step: Any, pure: bool, most: Any, least: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Return scale, modulus, step, size and least value of a number of such a law times ``by``, of the type of zero."""
+    known = times(modulus, by, zero)
+    if pure and scale * by != 0 and 0 < known < INF and _period(scale * by, known) != _period(scale, modulus):
+        known = 0
+    span = None if most == INF else most * abs(by)
+    return scale * by, known, times(step, by, zero), span, least * by if by > 0 else -INF
+
+
 def _is_of_one_node(number: Number) -> bool:
     nodes = number.depends & ~DRAWS
     return nodes > 0 and not nodes & (nodes - 1)
@@ -685,39 +715,61 @@ def reach(number: Number) -> Any:
     return abs(number.value) + sum(c * draw.range * draw.step for c, draw in draws)
 
 
-def combined(rows: Iterable[Any], numbers: Any) -> list[Any]:
-    """Return sums of numbers times public coefficients, by row of these: what adding them one by one makes, at once."""
+def combined(rows: Iterable[Any], numbers: Any, made: dict[Any, Any]) -> list[Any]:
+    """Return sums of numbers times public coefficients, by row of these: what adding them one by one makes, at once.
+
+    ``made`` is what sums of other entries of the same vectors are made of, which these may have in common with them.
+    """
     kind = {type(getattr(x, "value", None)) for x in numbers}
-    alike = numbers if len(numbers) > 2 and kind in ({int}, {float}) and not any(x.is_zero for x in numbers) else []
-    # 1 and 1.0 are equal, and not the same step.
-    laws = tuple([(x.modulus, x.step, x.below or x.span, type(x.modulus), type(x.step)) for x in alike])
-    terms = [[(v, x.scale * c) for v, c in x.form.items()] if x.modulus else [] for x in alike]
-    return [_combined(row, numbers, kind, laws, terms) for row in rows]
+    is_one_kind = len(numbers) > 2 and kind in ({int}, {float}) and not any(x.is_zero for x in numbers)
+    column = _Column(numbers, made) if is_one_kind else None
+    return [_combined(tuple(row), numbers, kind, column, made) for row in rows]
 
 
-def _combined(row: Any, numbers: Any, kind: set[type], laws: tuple[Any, ...], terms: list[Any]) -> Any:
+def _combined(row: tuple[Any, ...], numbers: Any, kind: set[type], column: _Column | None, made: dict[Any, Any]) -> Any:
     used = [(c, x) for c, x in zip(row, numbers, strict=True) if c != 0]
-    if not laws or len(used) < 3 or {*map(type, row)} != kind or not all(map(math.isfinite, row)):
+    if column is None or len(used) < 3 or {*map(type, row)} != kind or not all(map(math.isfinite, row)):
         return functools.reduce(operator.add, map(operator.mul, row, numbers))
     if len(used) < len(row):
-        return combined([[c for c, _ in used]], [x for _, x in used])[0]
-    value, form = functools.reduce(operator.add, [c * x.value for c, x in used]), dict[int, Any]()
-    for c, of_number in zip(row, terms, strict=True):
-        for v, coefficient in of_number:
-            form[v] = form.get(v, 0) + c * coefficient
-    now().terms += sum(map(len, terms))
-    modulus, step, span, most = _law_of_sum(tuple(row), laws, type(value)())
-    modulus = 0 if modulus != INF and any(x.is_rounded for x in numbers) else modulus
-    form = {v: coefficient for v, coefficient in form.items() if coefficient and modulus}
+        return combined([[c for c, _ in used]], [x for _, x in used], made)[0]
+    value = functools.reduce(operator.add, map(operator.mul, row, column.values))
+    modulus, step, span, most, form = column.law_of(row, type(value)())
     if modulus == INF and not form:
         return value
-    pure = modulus == INF and all(x.pure for x in numbers)
+    pure = modulus == INF and column.pure
     # No sum on the way is larger than all numbers at their largest, nor of a finer step.
     if most != INF and most < (span if span != INF else sum(abs(c) * reach(x) for c, x in used)):
         pure, step, modulus = False, 0, modulus if modulus == INF else 0
-    out = Number(value, form, modulus, functools.reduce(operator.or_, [x.depends for x in numbers]), step, pure=pure)
-    out.span, out.made_of = span, () if out.is_followed else tuple(x for _, x in used)
+    out = Number(value, form, modulus, column.depends, step, pure=pure)
+    out.span, out.made_of = span, () if out.is_followed else tuple(numbers)
     return encoded(keyed(held(out, True), "combination", *itertools.chain.from_iterable(used)))
+
+
+class _Column:
+    """Numbers of one kind that are added up, with what their sums have in common with those of other entries."""
+
+    def __init__(self, numbers: Any, made: dict[Any, Any]) -> None:
+        self.values, self.pure = [x.value for x in numbers], all(x.pure for x in numbers)
+        self.depends = functools.reduce(operator.or_, [x.depends for x in numbers])
+        # 1 and 1.0 are equal, and not the same step.
+        self.laws = tuple([(x.modulus, x.step, x.below or x.span, type(x.modulus), type(x.step)) for x in numbers])
+        self.is_rounded = any(x.is_rounded for x in numbers)
+        self.terms = [(x.scale, x.form if x.modulus else {}) for x in numbers]
+        self.length = sum([len(form) for _, form in self.terms])
+        self.first, places = apart([form for _, form in self.terms])
+        same = type(self.values[0]), self.laws, self.is_rounded, tuple([scale for scale, _ in self.terms]), places
+        self.known: dict[Any, Any] = made.setdefault(same, {}) if places else {}
+
+    def law_of(self, row: tuple[Any, ...], zero: Any) -> tuple[Any, Any, Any, Any, Form]:
+        """Return what :func:`_law_of_sum` does, and the form, which is made once where others differ by place alone."""
+        now().terms += self.length
+        if row not in self.known:
+            modulus, step, span, most = _law_of_sum(row, self.laws, zero)
+            modulus = 0 if modulus != INF and self.is_rounded else modulus
+            terms = [(c, scale, form) for c, (scale, form) in zip(row, self.terms, strict=True)]
+            self.known[row] = modulus, step, span, most, weighted_sum(terms, self.first) if modulus else {}
+        modulus, step, span, most, base = self.known[row]
+        return modulus, step, span, most, Shared(base, self.first) if base and self.first else base
 
 
 @functools.lru_cache(maxsize=4096, typed=True)

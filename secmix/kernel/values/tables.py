@@ -10,16 +10,15 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import weakref
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from secmix.kernel.values.current_trace import INF, now
-from secmix.kernel.values.forms import CHEAP, EACH, LONG, Packed, Shared, alone
+from secmix.kernel.values.forms import CHEAP, EACH, LONG, Packed, Shared, alone, kept_once
 from secmix.kernel.values.numbers import Number
 
 MOST_VECTORS = 2**12
@@ -33,7 +32,6 @@ WIDTH = 4
 """Random vectors with which a trace multiplies coefficients that it does not carry."""
 PROJECTED = np.arange(-WIDTH, 0)
 """The columns of a table that carries these products."""
-_KEPT: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()  # coefficients of what is kept
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,9 @@ class Table:
         if self.is_projected:
             return
         used, self.written = self.coefficients.any(axis=tuple(range(self.scale.ndim))), 0
-        self.coefficients, self.columns = self.coefficients.compress(used, -1), _shared(self.columns[used].tobytes())
+        self.columns = _shared(self.columns[used].tobytes())
+        if not used.all():  # else it is a copy, which may be large
+            self.coefficients = self.coefficients.compress(used, -1)
 
     def _arrays(self) -> tuple[Any, ...]:
         return self.values, self.coefficients, self.scale, self.depends, self.span
@@ -214,9 +214,9 @@ class Table:
             return self._of_new_draws()
         out = np.empty(self.values.shape, object)
         flat, spans = (x.reshape(self.scale.size, x.shape[-1]).tolist() for x in (self.values, self.span))
-        coefficients = self.coefficients.reshape(self.scale.size, len(self.columns))
-        rows, there = coefficients.nonzero()
-        variables, terms = self.columns[there], coefficients[rows, there]
+        *lead, there = places = self.coefficients.nonzero()
+        variables, terms = self.columns[there], self.coefficients[places]
+        rows = np.ravel_multi_index(lead, self.scale.shape)
         ends = rows.searchsorted(np.arange(len(flat) + 1)).tolist()
         into, used = out.reshape(len(flat), out.shape[-1]), self.depends.ravel().tolist()
         for k, scale in enumerate(self.scale.ravel().tolist()):
@@ -249,7 +249,7 @@ class Table:
         """Return the variables that are in it, (k,); where these are not carried, the columns, which no trace has."""
         if self.is_projected:
             return self.columns
-        used = self.coefficients.reshape(self.scale.size, len(self.columns)).any(axis=0)
+        used = self.coefficients.any(axis=tuple(range(self.scale.ndim)))
         return np.add.outer(self.columns[used], np.arange(self.values.shape[-1])).ravel()
 
 
@@ -268,18 +268,18 @@ def unknowns(values: Any, variables: Sequence[int], depends: Any, span: Any) -> 
     columns, trace = variables[0] + values.shape[-1] * np.arange(count), now()
     trace.vectors.append(Vectors(trace.call, values.shape, columns))
     if trace.projects is None:
-        own = np.eye(count).reshape(*lead, count)
+        own = _identity(count).reshape(*lead, count)
     else:
         own, columns = trace.projects.of(trace.call, lead).reshape(*lead, WIDTH), PROJECTED
     depends, span = np.broadcast_to(depends, lead), np.broadcast_to(span, values.shape)
     return Table(values, columns, own, np.ones(lead), depends, span)
 
 
-def kept_once(coefficients: Any) -> Any:
-    """Return an array that is kept and equal, or keep this one."""
-    own = np.ascontiguousarray(coefficients)
-    same = _KEPT.setdefault((own.shape, zlib.crc32(own.data)), own)
-    return same if np.array_equal(same, own) else own
+def _identity(count: int) -> Any:
+    """Return the identity matrix, to be read: each row is a stretch of one band."""
+    band = np.zeros(2 * count - 1)
+    band[count - 1] = 1.0
+    return as_strided(band[count - 1 :], (count, count), (-band.itemsize, band.itemsize), writeable=False)
 
 
 def are_apart(tables: Iterable[Table]) -> bool:

@@ -3,7 +3,7 @@
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from secmix.kernel.values.algebra import encodings
 from secmix.kernel.values.arrays import array_of, followed
 from secmix.kernel.values.current_trace import DRAWS, INF, Trace, following
-from secmix.kernel.values.forms import is_multiple
+from secmix.kernel.values.forms import alone, is_multiple
 from secmix.kernel.values.numbers import Number, arguments, as_integer, cast, centred, combined, function
 
 _NODES = 2
@@ -122,7 +122,7 @@ def _run(program: Any, start: list[Any], followed: bool) -> list[Any]:
         if arity == 3:
             factors, terms = (c, -3, 0, 6), [values[k % len(values)] for k in (which, i, 0, j)]
             sums = map(operator.mul, factors, terms)
-            values.append(combined([factors], terms)[0] if followed else sum(sums))
+            values.append(combined([factors], terms, {})[0] if followed else sum(sums))
             continue
         chosen = _unary(max(c, 1)) if arity == 1 else _BINARY
         operation = chosen[which % len(chosen)]
@@ -210,7 +210,7 @@ def test_every_combination_of_three_kinds_of_number() -> None:
         _check([(3, c, i, j, 7 * i + 3 * j) for i in range(count) for j in range(count)], c)
 
 
-def _one_by_one(factors: list[float], terms: list[Number]) -> Any:
+def _one_by_one(factors: Sequence[float], terms: list[Number]) -> Any:
     return functools.reduce(operator.add, map(operator.mul, factors, terms))
 
 
@@ -230,7 +230,7 @@ def test_what_is_combined_at_once_says_no_more_than_sums_one_by_one(pairs: list[
         kinds += [Number(trace.variables[v].value, {v: 1}, INF, 2 << k, 0) for k, v in enumerate(own)]
         kinds += [kinds.pop(3) % 8, np.rint(kinds[0] * kinds[1])]
         factors, terms = [factor for factor, _ in pairs], [kinds[k] for _, k in pairs]
-        at_once, slowly = combined([factors], terms)[0], _one_by_one(factors, terms)
+        at_once, slowly = combined([factors], terms, {})[0], _one_by_one(factors, terms)
         assert isinstance(at_once, Number) == isinstance(slowly, Number)
         if not isinstance(at_once, Number):
             assert at_once == pytest.approx(slowly)
@@ -273,8 +273,30 @@ def test_an_array_of_objects_is_followed_as_the_numbers_in_it() -> None:
 def test_masks_that_cancel_in_a_combination_leave_what_is_public() -> None:
     with following(Trace()) as trace:
         x, y = _variables(trace, np.random.default_rng(0))[2:]
-        assert combined([[1, -1, 1]], [x + 5, x, x - x + y - y + 0 * x])[0] == 5
-        assert combined([[2, 1, -1]], [x, 3 - x, x + 1])[0] == 2
+        assert combined([[1, -1, 1]], [x + 5, x, x - x + y - y + 0 * x], {})[0] == 5
+        assert combined([[2, 1, -1]], [x, 3 - x, x + 1], {})[0] == 2
+
+
+@given(st.lists(st.integers(-3, 3), min_size=3, max_size=5), st.integers(0, 2**32 - 1))
+@example([1, 0, 2, 0], 0)
+@example([0, 0, 0], 0)
+def test_sums_of_several_entries_are_made_as_each_by_itself(factors: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    with following(Trace()) as trace:
+        words = np.empty((len(factors), 3), object)
+        for place in np.ndindex(*words.shape):
+            value = int(rng.integers(2**20))
+            word = Number(value, alone(trace.variable("draw", -1, value, 1, range=2**20)), INF, DRAWS, 1, span=2**20)
+            words[place] = word if place[0] % 2 else word % 2**10
+        words[1, :2] = words[1, :2][:: rng.choice([1, -1])]  # not all entries are counted alike
+        at_once = np.array(np.matmul(np.array([factors]), followed(words)).reading)[0].tolist()
+        for both, slowly in ((at_once[k], _one_by_one(factors, words[:, k].tolist())) for k in range(3)):
+            assert isinstance(both, Number) == isinstance(slowly, Number)
+            if isinstance(both, Number):
+                assert (both.value, both.terms, both.depends) == (slowly.value, slowly.terms, slowly.depends)
+                assert (both.modulus, both.step, both.pure) == (slowly.modulus, slowly.step, slowly.pure)
+            else:
+                assert both == slowly
 
 
 @given(programs, st.integers(0, 2**32 - 1))
