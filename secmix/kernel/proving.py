@@ -30,10 +30,18 @@ from secmix.kernel.tracing.trace import (
     have_draws_in_common,
     uncollected,
 )
-from secmix.kernel.tracing.world import drawn_again, modules_of
+from secmix.kernel.tracing.untraced import (
+    disagreement,
+    frame_of,
+    largest_in,
+    largest_within,
+    near,
+    otherwise_in_plain_calls,
+)
+from secmix.kernel.tracing.world import modules_of
 from secmix.kernel.values.algebra import UNIFORM, Component, Row, components, components_of_tables
-from secmix.kernel.values.arrays import Followed, concrete, followed, is_secret, variables_of
-from secmix.kernel.values.current_trace import DRAWS, INF, Place, Trace, following
+from secmix.kernel.values.arrays import Followed, is_secret, variables_of
+from secmix.kernel.values.current_trace import INF, Place, Trace
 from secmix.kernel.values.forms import MOST_TERMS, Shared, packed
 from secmix.kernel.values.numbers import Number, traced_back
 from secmix.kernel.values.tables import Table, are_apart
@@ -174,6 +182,8 @@ def prove(
         yield from (each.error for each in alone)
         yield disagreement(protocol, network, fit, inputs, seed=seed)
         yield other_frames(*traces)
+        checked = (otherwise_in_plain_calls(protocol, network, each, seed=seed) for each in fits if each is not fit)
+        yield from (f"{each}, in calls of another kind" for each in checked if each)
         yield from (f"{each.error}, where public numbers are others" for each in (*others, *in_kinds) if each.error)
         yield from (
             _not_a_guard(run, fit, (brief[:calls], inputs), (*guard, time), script, texts)
@@ -438,41 +448,6 @@ _MOST_RUNS, _NUMBERS = 1009, 10**6  # of the largest batch that is called: a pri
 _EVERY, _MESSAGES = 65, 60_000  # below the first all batches are called, as far as they send no more messages
 
 
-def disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], *, seed: int) -> str:
-    """Say how an untraced fit of the same seeds differs from the traced one; empty where it does not.
-
-    Whole numbers are compared bit for bit, floats up to the order in which sums are taken.
-    """
-    with drawn_again(modules_of(protocol) if fit.trace.system_seeds else set()):
-        return _disagreement(copied(protocol), network, fit, inputs, seed)
-
-
-def _disagreement(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], seed: int) -> str:
-    channel = Channel()
-    masks = None
-    for call, given in enumerate(inputs):
-        channel.iteration = fit.iterations[call] if fit.iterations else call
-        if getattr(protocol, "reuses_masks", False) and masks is None:
-            masks = protocol.draw_masks(len(given), np.shape(given)[2], network, np.random.default_rng([seed, call, 9]))
-        rng = np.random.default_rng([seed, call])
-        try:
-            result, _ = protocol.average(np.array(given, dtype=float), network, rng, masks=masks, channel=channel)
-        except Exception as error:
-            return f"an untraced call ends in {type(error).__name__}: {error}"
-        if not _alike(fit.results[call], result, fit):
-            return f"an untraced call ends with other results than the traced call {call}"
-    blocks = list(channel.transcript)
-    messages = [each for each in fit.messages if each.frame[2] != RESULT]
-    if len(blocks) != len(messages):
-        return f"an untraced fit sends {len(blocks)} blocks of messages, the traced one {len(messages)}"
-    for block, message in zip(blocks, messages, strict=True):
-        if _frame(block, block.payload) != (*message.frame[:5], message.sender, message.receiver, message.content):
-            return f"{message} is another message untraced"
-        if not _alike(message.rows, block.payload, fit):
-            return f"{message} has other numbers untraced"
-    return ""
-
-
 def other_calls(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], *, seed: int) -> str:
     """Say how a call in use differs from a traced one, of a single run on a channel; empty where it does not.
 
@@ -576,14 +551,14 @@ def _are_shared(allowed: float, few_runs: Any, few_again: Any, many_runs: Any, m
     that another node begins, say.
     """
 
-    def are_near(runs: Any) -> Any:
+    def arenear(runs: Any) -> Any:
         runs = runs.astype(float)
-        return _near(runs[:, :1], runs[:, 1:], allowed).all(axis=2)
+        return near(runs[:, :1], runs[:, 1:], allowed).all(axis=2)
 
     def are_as_before(runs: Any, before: Any) -> Any:
         return (runs == before).mean(axis=1) > 0.5
 
-    of_each = ~(are_near(few_runs).any(axis=1) | are_near(many_runs).all(axis=1))
+    of_each = ~(arenear(few_runs).any(axis=1) | arenear(many_runs).all(axis=1))
     several = (each[of_each] for each in (few_runs, few_again, many_runs, many_again, others))
     few_runs, few_again, many_runs, many_again, others = several
     different = _different(many_runs)
@@ -615,56 +590,15 @@ def _unlike(blocks: list[Block], others: list[Block], alike: bool, part: slice =
     payloads = [x[:, part] if x.shape[1] == most else x for x in (block.payload for block in blocks)]
     for block, payload, other in zip(blocks, payloads, others, strict=True):
         same_kind = payload.dtype == other.payload.dtype and payload.dtype.kind in "biuf"
-        if not same_kind or _frame(block, payload) != _frame(other, other.payload):
+        if not same_kind or frame_of(block, payload) != frame_of(other, other.payload):
             return f"'{block.kind}' in round {block.round}"
     if not alike or all((x == other.payload).all() for x, other in zip(payloads, others, strict=True)):
         return ""
     a, b = (np.concatenate([x.ravel() for x in each], dtype=float) for each in (payloads, [x.payload for x in others]))
     sizes = [x.payload.ravel() for x in others if x.payload.dtype.kind != "b"]
-    near = _near(a, b, ROUNDING * np.fmax.reduce(abs(np.concatenate([np.zeros(1), *sizes]))))
-    place = np.cumsum([each.size for each in payloads]).searchsorted(near.argmin(), "right")
-    return "" if near.all() else f"'{blocks[place].kind}' in round {blocks[place].round}"
-
-
-def _frame(block: Block, payload: Any) -> tuple[Any, ...]:
-    ends = map(tuple, (block.sender.tolist(), block.receiver.tolist(), block.content.tolist()))
-    return (block.iteration, block.round, block.kind, block.line, payload.shape, *ends)
-
-
-def _alike(traced: Any, plain: Any, fit: Fit) -> bool:
-    traced = followed(traced)
-    if traced.table is None:
-        largest = np.array([_largest_within(x, fit) for x in traced.objects.ravel().tolist()]).reshape(traced.shape)
-    else:
-        largest = _largest_in(traced.table, fit)
-    with following(fit.trace):
-        traced, plain = np.asarray(concrete(traced)), np.asarray(plain)
-    if traced.shape != plain.shape or plain.dtype.kind not in "biuf":
-        return False
-    if plain.dtype.kind in "biu":
-        return bool((traced == plain).all())
-    return bool(_near(traced.astype(float), plain, ROUNDING * largest).all())
-
-
-def _largest_within(number: Any, fit: Fit) -> float:
-    """Return the largest number that may have gone into another: of what has no mask in it, none is a mask."""
-    if not isinstance(number, Number):
-        return 0.0
-    return fit.largest if number.depends & DRAWS else fit.largest_data
-
-
-def _largest_in(table: Table, fit: Fit) -> Any:
-    """Return the same of each vector of a table, (..., 1)."""
-    of_vector = table.depends.ravel().tolist()
-    largest = [fit.largest if each & DRAWS else fit.largest_data if each else 0.0 for each in of_vector]
-    return np.array(largest).reshape(*table.depends.shape, 1)
-
-
-def _near(a: Any, b: Any, allowed: Any) -> Any:
-    """Say which numbers differ by rounding; infinities are alike where they are equal, as are NaNs."""
-    with np.errstate(all="ignore"):
-        near = np.abs(a - b) <= np.where(np.isfinite(allowed) & np.isfinite(b), allowed + ROUNDING * np.abs(b), 0.0)
-    return near | (a == b) | (np.isnan(a) & np.isnan(b))
+    same = near(a, b, ROUNDING * np.fmax.reduce(abs(np.concatenate([np.zeros(1), *sizes]))))
+    place = np.cumsum([each.size for each in payloads]).searchsorted(same.argmin(), "right")
+    return "" if same.all() else f"'{blocks[place].kind}' in round {blocks[place].round}"
 
 
 def other_frames(first: Fit, second: Fit) -> str:
@@ -691,8 +625,8 @@ def _same_forms(a: Followed, b: Followed, first: Fit, second: Fit) -> bool:
     if not all(x is y or np.array_equal(x, y) for x, y in zip(table.numberless, other.numberless, strict=True)):
         return False
     off = _constants(table, first) - _constants(other, second)
-    largest = np.maximum(_largest_in(table, first), _largest_in(other, second))
-    public = _near(table.values, other.values, ROUNDING * max(first.largest, second.largest))
+    largest = np.maximum(largest_in(table, first), largest_in(other, second))
+    public = near(table.values, other.values, ROUNDING * max(first.largest, second.largest))
     of_form = abs(off) <= ROUNDING * np.maximum(1e3 * largest, np.maximum(abs(table.values), abs(other.values)))
     return bool(np.where(table.is_public, public, of_form).all())
 
@@ -707,7 +641,7 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
     if not (isinstance(x, Number) and isinstance(y, Number)):
         same = not isinstance(x, Number) and not isinstance(y, Number)
         largest = max(first.largest, second.largest)
-        return same and bool(_near(np.array(float(x)), np.array(float(y)), ROUNDING * largest))
+        return same and bool(near(np.array(float(x)), np.array(float(y)), ROUNDING * largest))
     if (x.modulus, x.depends, x.pure) != (y.modulus, y.depends, y.pure) or not _same_terms(x, y, first, second):
         return False
     if not x.is_followed:
@@ -721,7 +655,7 @@ def _same_form(x: Any, y: Any, first: Fit, second: Fit) -> bool:
     if x.modulus != INF:
         off -= round(off / Fraction(x.modulus)) * Fraction(x.modulus)
     own = max(abs(x.value), abs(y.value)) if x.modulus == INF else 0.0  # its units may be others than those of masks
-    return bool(abs(off) <= ROUNDING * max(1e3 * _largest_within(x, first), 1e3 * _largest_within(y, second), own))
+    return bool(abs(off) <= ROUNDING * max(1e3 * largest_within(x, first), 1e3 * largest_within(y, second), own))
 
 
 def _same_terms(x: Number, y: Number, first: Fit, second: Fit) -> bool:

@@ -262,7 +262,7 @@ def drawn_masks(
 ) -> tuple[Followed, dict[int, Variable]] | None:
     """Trace masks (runs, k, m) to their draws, and return both; None if that cannot be followed."""
     trace, protocol = Trace(), copied(protocol)
-    rng = Draws(np.random.default_rng((seed,)).bit_generator)
+    rng = Draws(np.random.default_rng((seed,)).bit_generator, secret=None)
     with replaced(modules_of(protocol)), following(trace), guarded(protocol):
         try:
             masks = followed(protocol.draw_masks(runs, m, network, rng))

@@ -45,7 +45,7 @@ class PrivateKey:
     @classmethod
     def generate(cls) -> PrivateKey:
         """Draw a key, which the system does."""
-        return cls(system_bytes(_LENGTH))
+        return cls(as_bytes(system_bytes(_LENGTH)))
 
     @classmethod
     def from_private_bytes(cls, data: Any) -> PrivateKey:

@@ -132,13 +132,15 @@ class Public:
         """Return what a channel carries: that is public, whatever it is in another call."""
         return np.array(self.value) if isinstance(self.value, np.ndarray) else float(self.value)
 
-    def residue(self, by: int) -> Public:
+    def residue(self, by: int) -> Any:
         """Return the remainder of a whole number of which nothing else is known."""
         base = self.base
         if by not in base.residues or not base.residues[by].is_known:
             of = base.of and (lambda iteration: base.of(iteration) % by)  # type: ignore[misc]
-            base.residues[by] = Coin(by, base.value % by, self.name, of)
+            base.residues[by] = now().met(Coin(by, base.value % by, self.name, of))
         coin = base.residues[by]
+        if now().is_plain:
+            return self.polynomial(coin.drawn) % by
         return Public({r: self.polynomial(r) % by for r in coin.left}, self.name, coin)
 
     def __iter__(self) -> Iterator[Any]:
@@ -231,19 +233,20 @@ def _unknown(value: Any, name: str, of: OfIteration | None = None) -> Any:
         shape = np.shape(value)
         options = [np.array(bits).reshape(shape) for bits in itertools.product((False, True), repeat=np.size(value))]
         out = coin_among([bool(each) if not shape else each for each in options], value, name, None if shape else of)
-        return out.used() if not shape else out
+        return out.used() if type(out) is Public and not shape else out
     if _is_numeric(value):
         return Public(value, name, of=of)
     now().narrow(name)
     return value
 
 
-def coin_among(options: Sequence[Any], coin: Any, name: str, of: OfIteration | None = None) -> Public:
-    """Return the public number ``found``, which may be any of ``options``; any at all where these are none."""
+def coin_among(options: Sequence[Any], coin: Any, name: str, of: OfIteration | None = None) -> Any:
+    """Return a public number, which may be any of ``options``; any at all where these are none."""
     drawn = next((k for k, each in enumerate(options) if np.array_equal(each, coin)), None)
     if drawn is None:
         return Public(coin, name)
-    return Public(dict(enumerate(options)), name, Coin(len(options), drawn, name, of))
+    met = now().met(Coin(len(options), drawn, name, of))
+    return options[met.drawn] if now().is_plain else Public(dict(enumerate(options)), name, met)
 
 
 def _kinds(several: Iterable[Any]) -> list[Any]:

@@ -78,24 +78,20 @@ class OfStream:
 class Draws(OfStream, np.random.Generator):
     """A generator whose draws are variables while secrets are drawn, and public coins otherwise.
 
-    ``secret`` says that they always are (seeded by the system) or never (seeded by a public number).
+    ``secret`` says that they always are (seeded by the system) or never: a protocol that makes one of bits has seeded
+    these by a public number. None: of the generator that a call is given.
     """
 
-    secret: bool | None = None
-
-    def __init__(self, bits: Any) -> None:
+    def __init__(self, bits: Any, secret: bool | None = False) -> None:
         super().__init__(getattr(bits, "concrete", bits))
         self.stream = bits.taken() if isinstance(bits, SecretBits) else None
-        self.secret = True if self.stream is not None else None
+        self.secret = True if self.stream is not None else secret
 
     def spawn(self, n_children: int) -> Any:
         """Return generators like this one."""
         if self.stream is not None:
             now().leave("generators spawned from one with a secret seed")
-        children = [Draws(each) for each in super().bit_generator.spawn(n_children)]
-        for each in children:
-            each.secret = self.secret
-        return children
+        return [Draws(each, self.secret) for each in super().bit_generator.spawn(n_children)]
 
     @property
     def bit_generator(self) -> Any:
@@ -114,6 +110,8 @@ class Draws(OfStream, np.random.Generator):
             return real
         if not (trace.secret_draws or self.secret):
             return coin(name, real, args, kw)
+        if trace.is_plain:
+            return real
         draw = functools.partial(secretly, name, real, args, kw, self.stream)
         return draw() if self.stream is None else self.next_of(self.stream, (name, args, kw), draw)
 
@@ -273,9 +271,8 @@ def generator(seed: Any = None) -> Any:
         return seed
     seed, trace = by_value(lambda given: given, seed), now()
     trace.system_seeds += seed is None
-    made = Draws(np.random.default_rng([7, trace.system_seeds] if seed is None else seed).bit_generator)
-    made.secret = seed is None
-    return made
+    bits = np.random.default_rng([7, trace.system_seeds] if seed is None else seed).bit_generator
+    return Draws(bits, secret=seed is None)
 
 
 _LENGTHS = frozenset(256**k for k in range(1, 17))  # moduli that leave the last bytes of a draw

@@ -112,10 +112,11 @@ def fresh_bytes(plain: bytes, of: Stream | None = None) -> SecretBytes:
     return stream.octets(plain)
 
 
-def system_bytes(count: int) -> SecretBytes:
+def system_bytes(count: int) -> Any:
     """Return secret bytes of the system's."""
     now().system_seeds += 1
-    return fresh_bytes(np.random.default_rng([11, now().system_seeds]).bytes(count))
+    drawn = np.random.default_rng([11, now().system_seeds]).bytes(count)
+    return drawn if now().is_plain else fresh_bytes(drawn)
 
 
 def number_drawn(bound: int, which: int) -> int:
@@ -128,6 +129,8 @@ def system_number(bound: int) -> Any:
     trace = now()
     trace.system_seeds += 1
     value = number_drawn(bound, trace.system_seeds)
+    if trace.is_plain:
+        return value
     return draw_of(
         _added(("fresh", ("public", len(trace.streams))), INF).variable(value, bound / 12**0.5, bound, here())
     )

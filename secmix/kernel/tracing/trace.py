@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from concurrent.futures import thread as pools
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -106,6 +106,9 @@ class Fit:
     error: str = ""  # why there is no more: an exit, or an error of the protocol's own
     failed: bool = False  # which it is
     iterations: Sequence[int] = ()  # which the calls are; empty: any
+    inputs: Sequence[Any] = ()  # of each call
+    ways: Sequence[Way] = ()  # of each call
+    lets_vary: frozenset[str] = frozenset()  # numbers that are kept from call to call, and may be any
     is_as_another: bool = False  # each run of it sends what a run of another fit does
 
     @cached_property
@@ -302,7 +305,8 @@ def follow(
     most = INF if any(way.masks_seed is None for way in ways) else MOST_TERMS * len(inputs)
     trace = Trace(flip=flip, script=script, in_order=bool(iterations), most_terms=most)
     trace.projects = None if weights is None else Projections(weights)
-    fit, protocol = Fit(trace, network.n, iterations=iterations), copied(protocol)
+    fit = Fit(trace, network.n, iterations=iterations, inputs=inputs, ways=ways, lets_vary=varying)
+    protocol = copied(protocol)
     channel, masks, modules = _Channel(fit), None, modules_of(protocol)
     beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
 
@@ -315,16 +319,7 @@ def follow(
             fit.kept.append(digest)
             fit.counts.append(numbers)
 
-    own = own_of(protocol, modules)
-    of_call = functools.partialmethod(_made, channel)
-    with ExitStack() as end, replaced(modules, own), following(trace), guarded(protocol), listening(_other_channel):
-        end.enter_context(uncollected())
-        end.enter_context(with_method(ThreadPoolExecutor, "submit", _submit_in_turn))
-        end.enter_context(with_method(threading.Thread, "start", _start))
-        end.enter_context(limits_noted())
-        end.enter_context(_questions_noted(modules, own))
-        trace.hears = frozenset().union(*(hearing_in(file_of(name)) for name in modules))
-        trace.outlets = outlets_of_now()  # as they are while what is written is watched
+    with ExitStack() as end, calling(protocol, modules, trace), listening(_other_channel):
         end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
         look(frozenset())
         for (trace.call, given), way in zip(enumerate(inputs), ways, strict=True):
@@ -334,7 +329,7 @@ def follow(
                 reuses = getattr(protocol, "reuses_masks", False)
                 masks = masks if reuses else None
                 if (way.masks_seed is not None or reuses) and masks is None:
-                    draws = _draws(seed if way.masks_seed is None else way.masks_seed, trace.call, 9)
+                    draws = draws_of(seed if way.masks_seed is None else way.masks_seed, trace.call, 9)
                     first, streams = trace.next, len(trace.streams)
                     masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
                     if reuses:
@@ -342,11 +337,8 @@ def follow(
                         trace.lasting_streams = range(streams, len(trace.streams))
                 any_at_all = Public(trace.call, "the iteration", of=ITSELF)
                 channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
-                with (
-                    drawing_apart(beside),
-                    nullcontext() if way.is_heard else with_method(Channel, "__init__", of_call),
-                ):
-                    _follow_call(protocol, network, private, _draws(seed, trace.call), masks, channel, way.is_heard)
+                with drawing_apart(beside), made_by_protocol(channel, way):
+                    _follow_call(protocol, network, private, draws_of(seed, trace.call), masks, channel, way.is_heard)
                 look(varying)
             except (LeftTrace, Exception) as error:
                 if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):
@@ -363,12 +355,33 @@ def follow(
     return fit
 
 
+@contextmanager
+def calling(protocol: Any, modules: set[str], trace: Trace) -> Iterator[None]:
+    """Have the protocol's modules see what is followed, for all its threads, and watch what they ask and write."""
+    own = own_of(protocol, modules)
+    with ExitStack() as end, replaced(modules, own), following(trace), guarded(protocol):
+        end.enter_context(uncollected())
+        end.enter_context(with_method(ThreadPoolExecutor, "submit", _submit_in_turn))
+        end.enter_context(with_method(threading.Thread, "start", _start))
+        end.enter_context(limits_noted())
+        end.enter_context(_questions_noted(modules, own))
+        trace.hears = frozenset().union(*(hearing_in(file_of(name)) for name in modules))
+        trace.outlets = outlets_of_now()  # as they are while what is written is watched
+        yield
+
+
+def made_by_protocol(channel: Channel, way: Way) -> AbstractContextManager[None]:
+    """Have a channel that the protocol makes stand for this one, where a call is given none."""
+    of_call: Any = functools.partialmethod(_made, channel)
+    return nullcontext() if way.is_heard else with_method(Channel, "__init__", of_call)
+
+
 def have_draws_in_common(protocol: Any, network: Network, runs: int, m: int, seed: int) -> bool:
     """Say whether masks of several of so many runs are made of the same draws; where that is not followed, no."""
     protocol = copied(protocol)
     with replaced(modules_of(protocol)), following(Trace()), guarded(protocol), uncollected():
         try:
-            masks = followed(protocol.draw_masks(runs, m, network, _draws(seed, 9)))
+            masks = followed(protocol.draw_masks(runs, m, network, draws_of(seed, 9)))
         except (LeftTrace, Exception):  # which other traces meet, too
             return False
         of_runs = [{*variables_of(masks[run : run + 1]).tolist()} for run in range(len(masks))]
@@ -495,8 +508,8 @@ def _lines_watched(lines: Mapping[str, Container[int]], reached: Callable[[Any],
         _MONITORING.free_tool_id(_TOOL)
 
 
-def _draws(*seed: int) -> Draws:
-    return Draws(np.random.default_rng(seed).bit_generator)
+def draws_of(*seed: int) -> Draws:
+    return Draws(np.random.default_rng(seed).bit_generator, secret=None)
 
 
 def _follow_call(
@@ -505,12 +518,12 @@ def _follow_call(
     before, table = private.copy().reading.ravel().tolist(), private.table
     coins = global_coins()
     try:
-        result, _ = _traced_call(protocol, private, network, rng, masks, channel if heard else None)
+        result, _ = traced_call(protocol, private, network, rng, masks, channel if heard else None)
     finally:
         _await_threads()
     for what, state in global_coins().items():
         if state != coins[what]:
-            code = getattr(type(protocol).average, "__code__", _traced_call.__code__)
+            code = getattr(type(protocol).average, "__code__", traced_call.__code__)
             now().by_value.setdefault(what, Place(code.co_filename, code.co_firstlineno))
     if now().answering:
         raise LeftTrace("the error that is raised is caught")
@@ -530,7 +543,7 @@ def _is_same(input_: Number, number: Any) -> bool:
     )
 
 
-def _traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel | None) -> Any:
+def traced_call(protocol: Any, inputs: Any, network: Network, rng: Any, masks: Any, channel: Channel | None) -> Any:
     return protocol.average(inputs, network, rng, masks=masks, channel=channel)
 
 

@@ -75,7 +75,7 @@ from secmix.kernel.values.arrays import (
     unwritten,
     values,
 )
-from secmix.kernel.values.current_trace import now, tracing
+from secmix.kernel.values.current_trace import is_plain, now, tracing
 from secmix.kernel.values.functions import FOLLOWED, OF_SCIPY, fsum, full, of_all_arguments
 from secmix.kernel.values.numbers import Number, as_integer, cast, function, plain
 from secmix.kernel.values.protocol_text import file_of, imports_in, is_protocol
@@ -100,7 +100,7 @@ def _maker(name: str) -> Callable[..., Any]:
 
     def make(shape: Any, dtype: Any = float, *args: Any, **kw: Any) -> Any:
         kind = np.dtype(dtype if dtype is not None else float)
-        if kind.kind not in "fiu" or _are_counts(shape, kind, dtype):
+        if kind.kind not in "fiu" or _are_counts(shape, kind, dtype) or is_plain():
             return original(public(shape, "a shape made of a secret"), dtype, *args, **kw)
         return full(shape, unwritten(kind) if name == "empty" else kind.type(_MAKERS[name]).item(), kind)
 
@@ -112,12 +112,13 @@ def _full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
         return np.full(public(shape, "a shape made of a secret"), value, dtype, **kw)
     if isinstance(value, Public):
         return as_type(lambda each: np.full(shape, each, dtype), value, dtype)
-    return full(shape, value, dtype)
+    return np.full(shape, value, dtype, **kw) if is_plain() else full(shape, value, dtype)
 
 
 def _tabled(make: Callable[..., Any]) -> Callable[..., Any]:
     """Follow a public table: a secret may be the place at which a number is taken of it."""
-    return lambda *args, **kw: followed(make(*public(args, "a shape made of a secret"), **kw))
+    as_it_is = lambda made: made if is_plain() else followed(made)  # noqa: E731
+    return lambda *args, **kw: as_it_is(make(*public(args, "a shape made of a secret"), **kw))
 
 
 def _are_counts(shape: Any, kind: np.dtype[Any], dtype: Any) -> bool:
@@ -142,7 +143,8 @@ def _taker(name: str) -> Callable[..., Any]:
         if copy is not None:
             kw["copy"] = copy
         found = original(x, *args, **kw) if dtype is None else original(x, dtype, *args, **kw)
-        return followed(found) if name == "array" and found.dtype.kind == "f" and found.ndim else found
+        may_be_written = name == "array" and found.dtype.kind == "f" and found.ndim and not is_plain()
+        return followed(found) if may_be_written else found
 
     return take
 

@@ -142,6 +142,8 @@ class Trace:
     tells: list[Place] = field(default_factory=list)  # where the text of a secret was asked for after that
     stops: dict[Place, int] = field(default_factory=dict)  # where a function may fail on what a node holds; how often
     stopped: bool = False  # one did
+    coins: list[Any] = field(default_factory=list)  # of which the options are listed, in order
+    settled: Iterator[Any] | None = None  # in a plain call nothing is secret, and coins come out as these did
     projects: Any = None  # random vectors, where tables carry what these make of their coefficients in place of them
     vectors: list[Any] = field(default_factory=list)  # of variables that tables were made of, one after the other
     secret_draws: int = 0  # above 0 within draw_masks
@@ -197,8 +199,25 @@ class Trace:
     def _of_another(self) -> Any:
         self.leave("a secret that was kept outside the protocol's object")
 
+    @property
+    def is_plain(self) -> bool:
+        """Say whether nothing is followed but public numbers."""
+        return self.settled is not None
+
+    def met(self, coin: Any) -> Any:
+        """Note a coin; in a plain call, let it come out as the next one of the trace did."""
+        self.coins.append(coin)
+        if self.settled is not None:
+            before = next(self.settled, None)
+            if before is None or before.name != coin.name:
+                raise LeftTrace("other coins come up in a plain call")
+            coin.drawn = before.drawn
+        return coin
+
     def leave(self, what: str) -> None:
-        """End the proof here; once a guard was taken, go on."""
+        """End the proof here; once a guard was taken, go on, and where nothing is secret."""
+        if self.is_plain:
+            return
         if not self.answering:
             place = here()
             self.left.append((what, place))
@@ -267,6 +286,11 @@ def tracing() -> bool:
     return bool(_NOW)
 
 
+def is_plain() -> bool:
+    """Say whether a plain call is under way, in which nothing is followed but public numbers."""
+    return any(each.is_plain for each in _NOW[-1:])
+
+
 def is_of_call() -> bool:
     """Say whether this thread is that of a call that is followed, or was started by one: others go on meanwhile."""
     return any(threading.get_ident() in {x.thread, *(each.ident for each in x.threads)} for x in _NOW[-1:])
@@ -325,7 +349,7 @@ def asks_for_class(frame: Any) -> bool:
     return not frame.f_code.co_filename.startswith((KERNEL, TRANSCRIPT, *FOLLOWED_AS_THEY_ARE))
 
 
-_CALLING = {"_traced_call": "", "follow": KERNEL}  # functions that call a protocol, or have it draw, and where they lie
+_CALLING = {"traced_call": "", "follow": KERNEL}  # functions that call a protocol, or have it draw, and where they lie
 
 
 def _makes_calls(frame: Any) -> bool:
