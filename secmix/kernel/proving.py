@@ -5,6 +5,7 @@ A trace is what the untraced code does, and every message follows from what its 
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import math
@@ -38,7 +39,7 @@ from secmix.kernel.tracing.untraced import (
     near,
     otherwise_in_plain_calls,
 )
-from secmix.kernel.tracing.world import modules_of
+from secmix.kernel.tracing.world import modules_of, with_method
 from secmix.kernel.values.algebra import UNIFORM, Component, Row, components, components_of_tables
 from secmix.kernel.values.arrays import Followed, is_secret, variables_of
 from secmix.kernel.values.current_trace import INF, Place, Trace
@@ -115,7 +116,8 @@ def prove(
     if once > _LARGE and not iterations and stands_for_others(traces[0]):
         run = by_projections(run, traces[0])
         aside = functools.partial(run, looks=False)
-    traces.append(aside(of_traces[1], ways=Way(masks_seed=1)))
+    unheard_given = Way(is_heard=not in_other_calls, masks_seed=1)
+    traces.append(aside(of_traces[1], ways=unheard_given))
     long = (np.size(inputs[0]) > _LONG or terms > _MUCH) and not (reuses or iterations or in_full)
     given, inputs = inputs, [inputs[0], *brief[1:]] if long else inputs[:calls]
     # What is kept where nobody looks shows in a second call: so two speak for all.
@@ -123,22 +125,27 @@ def prove(
     fit, *discarded = _of_calls(run, inputs, inputs[:repeats])
     if run is not plain_run and not fit.is_as_another:  # nor need others be that begin with it
         run, aside = plain_run, plain_aside
-        traces[1] = aside(of_traces[1], ways=Way(masks_seed=1))
+        traces[1] = aside(of_traces[1], ways=unheard_given)
     inputs = inputs[: len(fit.results) or None]
     if not fit.error and fit.varying and not iterations:
         run = aside = functools.partial(plain_run, varying=fit.varying)
         fit = run(inputs)
-        traces = [run(several, ways=Way(masks_seed=k)) for k, several in enumerate(of_traces)]
+        ways = Way(masks_seed=0), unheard_given
+        traces = [run(several, ways=way) for several, way in zip(of_traces, ways, strict=True)]
     if fit.error:
         return Proof((fit,), (), fit.error, (), ())
     # In use nobody hands over a channel, and many runs may be averaged in one call, of an object that is used again.
     runs = _batch_followed(traces[0])
-    batch, two = ([np.repeat(each, k, axis=0) for each in brief[:calls]] for k in (runs, 2))
+    batch, three = ([np.repeat(each, k, axis=0) for each in brief[:calls]] for k in (runs, _SEVERAL))
+    each_alone = slice(None if iterations or reuses else 1)  # any call may be the first of its kind
     is_used_again = in_other_calls and not iterations and not reuses and runs > 2
     first = [] if is_used_again else brief[:repeats]
     unheard_calls = [*brief[:calls], *batch[:is_used_again]]
     unheard = _of_calls(run, unheard_calls, first, ways=_UNHEARD) if in_other_calls else []
-    several = [run([*batch, two[0]]) if is_used_again else aside(two[: len(of_traces[0])])]
+    several = [run([*batch, three[0]]) if is_used_again else aside(three[each_alone])]
+    by_way = {way: (three[each_alone], way) for way in _WAYS if way != Way() and (way.is_heard or in_other_calls)}
+    if not long:
+        several += [aside(each, ways=way) for each, way in by_way.values()]
     full: list[tuple[Calls, Way]] = []
     if not long and np.shape(inputs[0])[2] > _FEW:  # with as many entries as the data have
         full_calls = inputs if iterations else inputs[:1]
@@ -150,10 +157,9 @@ def prove(
     if long and any(each.kept[1:] and each.kept[1] != each.kept[0] for each in (fit, *others)):
         return again(given)
     fits = [*alone, *others, *unheard]
-    each_alone = slice(None if iterations or reuses else 1)  # any call may be the first of its kind
-    kinds: list[tuple[Calls, Way]] = [(brief[:calls], Way(masks_seed=0)), (two, Way())]
-    kinds += [*[(batch, Way())] * is_used_again, *full]
-    not_heard = [brief[:calls], *[batch] * is_used_again, *[full_calls for _ in full[:1]]]
+    kinds: list[tuple[Calls, Way]] = [(brief[:calls], way) for way in by_way]
+    kinds += [(three, Way()), *[(batch, Way())] * is_used_again, *full, *by_way.values()]
+    not_heard = [*[batch] * is_used_again, *[full_calls for _ in full[:1]]]
     kinds += [(each, _UNHEARD) for each in not_heard] * in_other_calls
     in_kinds, tried_in_kinds = (
         _in_kinds(run, [(each[each_alone], way) for each, way in kinds], apart=not reuses)
@@ -165,7 +171,9 @@ def prove(
     mixed: list[Fit] = []
     if in_other_calls and not (iterations or reuses):
         most = min(_MOST_RUNS, max(_NUMBERS * len(fit.results) // max(_size(fit), 1), 2))
-        if any(map(_leaves_something, fits)) or _leaves_in_use(protocol, network, brief[0], {1, 2, runs, most}, seed):
+        if any(map(_leaves_something, fits)) or _leaves_in_use(
+            protocol, network, brief[0], {1, _SEVERAL, runs, most}, seed
+        ):
             mixed = [_of_all_kinds(run, brief[0], runs)]
             looks += _looks_at_all(mixed[0])
             fits += mixed
@@ -215,8 +223,8 @@ def prove(
     covers += [f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1]][:1]
     for each in fits:  # it is compared by now, and would weigh on whoever keeps the proof
         each.kept, each.counts = [], []
-    traced = runs if is_used_again else 2
-    of_few = f", and their vectors as {_FEW} entries are" * (is_cut and (long or traced > 2))
+    traced = runs if is_used_again else _SEVERAL
+    of_few = f", and their vectors as {_FEW} entries are" * (is_cut and (long or traced > _SEVERAL))
     larger = [f"more runs in one call are treated as {traced} are{of_few}"] * in_other_calls
     assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
     tables = _tables([] if open_ else telling)
@@ -236,7 +244,8 @@ def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -
 
 
 _UNHEARD = Way(is_heard=False)
-_WAYS = (Way(), _UNHEARD, Way(masks_seed=0))
+_WAYS = (Way(), _UNHEARD, Way(masks_seed=0), Way(is_heard=False, masks_seed=0))
+_SEVERAL = 3  # runs of a batch that is traced in all ways: a pair of them, and one that is left
 _ROUNDS = 3  # in which calls of all kinds come
 
 
@@ -245,7 +254,7 @@ def _of_all_kinds(run: Callable[..., Fit], inputs: Any, runs: int) -> Fit:
 
     Once all kinds have come each is to leave what it finds, whichever came before: so they come again, backwards first.
     """
-    kinds = [(np.repeat(inputs, size, axis=0), way) for size in sorted({1, 2, runs}) for way in _WAYS]
+    kinds = [(np.repeat(inputs, size, axis=0), way) for size in sorted({1, _SEVERAL, runs}) for way in _WAYS]
     several = [*kinds, *kinds[::-1], *kinds]
     return run([each for each, _ in several], ways=[way for _, way in several])
 
@@ -300,8 +309,9 @@ def _turns(*fits: Fit) -> dict[tuple[tuple[int, str], ...], None]:
 def _batch_followed(fit: Fit) -> int:
     """Count the runs of a batch that is traced, by what one of them takes."""
     numbers = sum(message.rows.size for message in fit.messages)
-    runs = min(_MOST_HANDED // max(numbers, 1), _MOST_STREAMS // max(len(fit.trace.streams), 1), _MOST_FOLLOWED)
-    return max(runs // 2 * 2, 2)  # pairs fit into it
+    most = min(_MOST_HANDED // max(numbers, 1), _MOST_STREAMS // max(len(fit.trace.streams), 1), _MOST_FOLLOWED)
+    primes = (k for k in range(most, 2, -1) if all(k % divisor for divisor in range(2, math.isqrt(k) + 1)))
+    return next(primes, 2)  # whatever runs are taken at a time, some are left
 
 
 @uncollected()
@@ -461,10 +471,35 @@ def other_calls(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any]
         _, together = copied(protocol).average(inputs[0], network, np.random.default_rng([seed]), channel=Channel())
         if difference := _unlike(list(alone), list(together), alike):
             return f"{difference} is another message where no channel is given"
+        if alike and (difference := _handed_over(protocol, network, inputs[0], seed)):
+            return f"{difference} is another message where masks are handed over"
         messages = sum(len(block.sender) for block in together) * len(inputs)
         return _other_batches(protocol, network, fit, inputs, seed, messages, alike)
     except Exception as error:
         return f"a call in use ends in {type(error).__name__}: {error}"[:200]
+
+
+def _handed_over(protocol: Any, network: Network, given: Any, seed: int) -> str:
+    """Name the first block that is another where a call is given the masks that it would draw first; empty: none.
+
+    It is a long vector's only call of that kind with all entries. Where other masks are drawn, nothing is said.
+    """
+    drawn, own, runs = list[Any](), type(protocol).draw_masks, (len(given), np.shape(given)[2])
+
+    def noted(self: Any, *args: Any, **kw: Any) -> Any:
+        drawn.append(copy.deepcopy(masks := own(self, *args, **kw)))
+        return masks
+
+    with with_method(type(protocol), "draw_masks", noted):
+        _, before = copied(protocol).average(given, network, np.random.default_rng([seed]), channel=Channel())
+    for is_heard in (True, False):
+        one, rng = copied(protocol), np.random.default_rng([seed])
+        masks = one.draw_masks(*runs, network, rng)
+        if len(drawn) == 1 and np.array_equal(drawn[0], masks):
+            _, handed = one.average(given, network, rng, masks=masks, channel=Channel() if is_heard else None)
+            if difference := _unlike(list(handed), list(before), alike=True):
+                return difference
+    return ""
 
 
 def _other_batches(
