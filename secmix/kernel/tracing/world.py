@@ -117,8 +117,12 @@ def _full(shape: Any, value: Any, dtype: Any = None, **kw: Any) -> Any:
 
 def _tabled(make: Callable[..., Any]) -> Callable[..., Any]:
     """Follow a public table: a secret may be the place at which a number is taken of it."""
-    as_it_is = lambda made: made if is_plain() else followed(made)  # noqa: E731
-    return lambda *args, **kw: as_it_is(make(*public(args, "a shape made of a secret"), **kw))
+
+    def go(*args: Any, **kw: Any) -> Any:
+        made = make(*public(args, "a shape made of a secret"), **kw)
+        return made if is_plain() else followed(made)
+
+    return go
 
 
 def _are_counts(shape: Any, kind: np.dtype[Any], dtype: Any) -> bool:
