@@ -44,7 +44,8 @@ _MOST_HANDED, _MOST_STREAMS = 2_000, 24  # numbers that it sends or holds, and i
 _NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
 _UNHEARD, _GIVEN = Way(is_heard=False), Way(masks_seed=0)
 _WAYS = (Way(), _UNHEARD, _GIVEN, Way(is_heard=False, masks_seed=0))
-_SEVERAL = 3  # runs of a batch that is traced in all ways: a pair of them, and one that is left
+_SEVERAL = 3  # runs of a small batch that is traced: a pair of them, and one that is left
+_OF_LONG = 2  # the same of long calls
 _ROUNDS = 3  # in which calls of all kinds come
 
 
@@ -135,6 +136,7 @@ class _Traces:
         if terms > MOST_TERMS:
             self.ends_with = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         self.is_long = (size > _LONG or terms > _MUCH) and not (self.reuses or self.iterations or self.in_full)
+        self.few_runs = _OF_LONG if self.is_long else _SEVERAL
         if self.is_long:
             self.inputs = [self.given[0], *self.brief[1:]]
 
@@ -179,7 +181,11 @@ class _Traces:
             self.in_kinds, self.tried_in_kinds = in_kinds(self.run, kinds, apart=not self.reuses)
         self.fits += self.in_kinds
         self.looks = [(each.kept[2], each.kept[3]) for each in self.fits if len(each.kept) > _CALLS]
-        self.mixed = [_of_all_kinds(self.run, self.brief[0], self.runs)] if self._leaves_in_use() else []
+        self.mixed = (
+            [_of_all_kinds(self.run, self.brief[0], sorted({1, self.few_runs, self.runs}))]
+            if self._leaves_in_use()
+            else []
+        )
         self.looks += [look for each in self.mixed for look in _looks_at_all(each)]
         self.fits += self.mixed
         self.traces[0].is_as_another = self.fit.is_as_another  # by which it was judged
@@ -187,11 +193,12 @@ class _Traces:
     def _follow_batches(self) -> None:
         """Trace batches, calls without a channel, with masks or without; in ``several`` and ``unheard``."""
         self.runs = _batch_followed(self.traces[0])
-        self.batch, self.three = ([np.repeat(each, k, axis=0) for each in self.brief] for k in (self.runs, _SEVERAL))
+        sizes = self.runs, self.few_runs
+        self.batch, self.small = ([np.repeat(each, size, axis=0) for each in self.brief] for size in sizes)
         self.is_used_again = self.in_other_calls and not self.iterations and not self.reuses and self.runs > 2
         again = self.batch if self.is_used_again else []
-        first = self.three[self.each_alone]
-        self.several = [self.run([*again, self.three[0]]) if again else self.aside(first)]
+        first = self.small[self.each_alone]
+        self.several = [self.run([*again, self.small[0]]) if again else self.aside(first)]
         self.unheard: list[Fit] = []
         if self.in_other_calls:
             repeated = [] if again else self.brief[: self.repeats]
@@ -209,7 +216,7 @@ class _Traces:
     def _kinds(self) -> Iterator[tuple[Calls, Way]]:
         """Yield calls of every kind, in which turns are tried."""
         yield from ((self.brief, way) for way in self.by_way)
-        yield from ((self.three, way) for way in (Way(), *self.by_way))
+        yield from ((self.small, way) for way in (Way(), *self.by_way))
         if self.is_used_again:
             yield from ((self.batch, way) for way in (Way(), _UNHEARD))
         yield from self.full
@@ -219,7 +226,7 @@ class _Traces:
         if not self.in_other_calls or self.iterations or self.reuses:
             return False
         most = min(MOST_RUNS, max(MOST_NUMBERS * len(self.fit.results) // max(size_of(self.fit), 1), 2))
-        sizes = {1, _SEVERAL, self.runs, most}
+        sizes = {1, self.few_runs, self.runs, most}
         return any(map(_leaves_something, self.fits)) or _leaves_untraced(
             self.protocol, self.network, self.brief[0], sizes, self.seed
         )
@@ -236,9 +243,9 @@ class _Traces:
         covers = tuple(dict.fromkeys(self._covers()))
         for each in self.fits:  # it is compared by now, and would weigh on whoever keeps the proof
             each.kept, each.counts = [], []
-        traced = self.runs if self.is_used_again else _SEVERAL
+        traced = self.runs if self.is_used_again else self.few_runs
         of_few = f", and their vectors as {FEW_ENTRIES} entries are" * (
-            self.is_cut and (self.is_long or traced > _SEVERAL)
+            self.is_cut and (self.is_long or traced > self.few_runs)
         )
         larger = [f"more runs in one call are treated as {traced} are{of_few}"] * self.in_other_calls
         assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
@@ -301,12 +308,12 @@ def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -
     return [fit] if is_enough else [run(calls, **how), fit]
 
 
-def _of_all_kinds(run: Callable[..., Fit], inputs: Any, runs: int) -> Fit:
+def _of_all_kinds(run: Callable[..., Fit], inputs: Any, sizes: Iterable[int]) -> Fit:
     """Trace calls of several kinds one after the other: single runs and batches, with a channel, masks, or without.
 
     Once all kinds have come each is to leave what it finds, whichever came before: so they come again, backwards first.
     """
-    kinds = [(np.repeat(inputs, size, axis=0), way) for size in sorted({1, _SEVERAL, runs}) for way in _WAYS]
+    kinds = [(np.repeat(inputs, size, axis=0), way) for size in sizes for way in _WAYS]
     several = [*kinds, *kinds[::-1], *kinds]
     return run([each for each, _ in several], ways=[way for _, way in several])
 
