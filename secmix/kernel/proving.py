@@ -17,7 +17,7 @@ import numpy as np
 
 from secmix.kernel.randomness.streams import OUTLIVING, PUBLIC
 from secmix.kernel.tracing.checks import not_explained, other_frames, shared_coins
-from secmix.kernel.tracing.in_use import FEW_ENTRIES, MOST_FOLLOWED, MOST_NUMBERS, MOST_RUNS, other_calls
+from secmix.kernel.tracing.in_use import FEW_ENTRIES, MOST_FOLLOWED, largest_batch, other_calls
 from secmix.kernel.tracing.kept import KEPT, first_change, kept
 from secmix.kernel.tracing.projections import BY_PRODUCTS, by_projections, stands_for_others
 from secmix.kernel.tracing.trace import Fit, Way, copied, follow, uncollected
@@ -43,9 +43,9 @@ _LARGE = 10**6  # terms that entries share: of fewer projections take about as l
 _MOST_HANDED, _MOST_STREAMS = 2_000, 24  # numbers that it sends or holds, and its streams: each is compared with all
 _NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
 _UNHEARD, _GIVEN = Way(is_heard=False), Way(masks_seed=0)
-_WAYS = (Way(), _UNHEARD, _GIVEN, Way(is_heard=False, masks_seed=0))
+_UNHEARD_GIVEN = Way(is_heard=False, masks_seed=0)
+_WAYS = (Way(), _UNHEARD, _GIVEN, _UNHEARD_GIVEN)
 _SEVERAL = 3  # runs of a small batch that is traced: a pair of them, and one that is left
-_OF_LONG = 2  # the same of long calls
 _ROUNDS = 3  # in which calls of all kinds come
 
 
@@ -136,7 +136,6 @@ class _Traces:
         if terms > MOST_TERMS:
             self.ends_with = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
         self.is_long = (size > _LONG or terms > _MUCH) and not (self.reuses or self.iterations or self.in_full)
-        self.few_runs = _OF_LONG if self.is_long else _SEVERAL
         if self.is_long:
             self.inputs = [self.given[0], *self.brief[1:]]
 
@@ -146,19 +145,19 @@ class _Traces:
         if self.once > _LARGE and not self.iterations and stands_for_others(self.traces[0]):
             self.run = by_projections(self.run, self.traces[0])
             self.aside = functools.partial(self.run, looks=False)
-        other_way = Way(is_heard=not self.in_other_calls, masks_seed=1)
-        self.traces = [self.traces[0], self.aside(self.of_traces[1], ways=other_way)]
+        other_masks = Way(masks_seed=1)
+        self.traces = [self.traces[0], self.aside(self.of_traces[1], ways=other_masks)]
         # What is kept where nobody looks shows in a second call: so two speak for all.
         self.repeats = 2 if self.is_long and self.is_one_shape and not _decides(self.traces[0]) else 0
         self.fit, *self.discarded = _of_calls(self.run, self.inputs, self.inputs[: self.repeats])
         if self.run is not plainly[0] and not self.fit.is_as_another:  # nor need others be that begin with it
             self.run, self.aside = plainly
-            self.traces[1] = self.aside(self.of_traces[1], ways=other_way)
+            self.traces[1] = self.aside(self.of_traces[1], ways=other_masks)
         self.inputs = self.inputs[: len(self.fit.results) or None]
         if not self.fit.error and self.fit.varying and not self.iterations:
             self.run = self.aside = functools.partial(plainly[0], varying=self.fit.varying)
             self.fit = self.run(self.inputs)
-            ways = zip(self.of_traces, (_GIVEN, other_way), strict=True)
+            ways = zip(self.of_traces, (_GIVEN, other_masks), strict=True)
             self.traces = [self.run(several, ways=way) for several, way in ways]
         self.fits, self.ends_with = [self.fit], self.fit.error
 
@@ -182,7 +181,7 @@ class _Traces:
         self.fits += self.in_kinds
         self.looks = [(each.kept[2], each.kept[3]) for each in self.fits if len(each.kept) > _CALLS]
         self.mixed = (
-            [_of_all_kinds(self.run, self.brief[0], sorted({1, self.few_runs, self.runs}))]
+            [_of_all_kinds(self.run, self.brief[0], sorted({1, 2, _SEVERAL, self.runs}))]
             if self._leaves_in_use()
             else []
         )
@@ -193,40 +192,46 @@ class _Traces:
     def _follow_batches(self) -> None:
         """Trace batches, calls without a channel, with masks or without; in ``several`` and ``unheard``."""
         self.runs = _batch_followed(self.traces[0])
-        sizes = self.runs, self.few_runs
-        self.batch, self.small = ([np.repeat(each, size, axis=0) for each in self.brief] for size in sizes)
+        sizes = self.runs, _prime_below(self.runs), _SEVERAL, 2
+        self.batch, self.odd, self.three, self.two = (
+            [np.repeat(each, size, axis=0) for each in self.brief] for size in sizes
+        )
         self.is_used_again = self.in_other_calls and not self.iterations and not self.reuses and self.runs > 2
         again = self.batch if self.is_used_again else []
-        first = self.small[self.each_alone]
-        self.several = [self.run([*again, self.small[0]]) if again else self.aside(first)]
+        own = self.each_alone
+        if again:
+            self.several = [self.run([*again, self.two[0], self.three[0], self.odd[0]])]
+        else:
+            self.several = [self.aside(self.two[own])]
         self.unheard: list[Fit] = []
         if self.in_other_calls:
             repeated = [] if again else self.brief[: self.repeats]
             self.unheard = _of_calls(self.run, [*self.brief, *again[:1]], repeated, ways=_UNHEARD)
-        self.by_way = [way for way in _WAYS[1:] if way.is_heard or self.in_other_calls]
         self.full: list[tuple[Calls, Way]] = []  # with as many entries as the data have
         if not self.is_long and np.shape(self.inputs[0])[2] > FEW_ENTRIES:
             calls = self.inputs if self.iterations else self.inputs[:1]
             self.full = [([np.repeat(each, 2, axis=0) for each in calls], Way()), (calls, _GIVEN)]
             self.full += [(calls, _UNHEARD)] * self.in_other_calls
-        kinds = [] if self.is_long else [*((first, way) for way in self.by_way), *self.full]
-        for calls, way in kinds:
+        self.ways = [way for way in _WAYS if way.is_heard or self.in_other_calls]
+        kinds = [*((self.three[own], way) for way in self.ways), *self.full]
+        kinds += [(self.brief[own], _UNHEARD_GIVEN)] * self.in_other_calls
+        for calls, way in kinds if not self.is_long else ():
             (self.several if way.is_heard else self.unheard).append(self.aside(calls, ways=way))
 
     def _kinds(self) -> Iterator[tuple[Calls, Way]]:
         """Yield calls of every kind, in which turns are tried."""
-        yield from ((self.brief, way) for way in self.by_way)
-        yield from ((self.small, way) for way in (Way(), *self.by_way))
+        yield from ((self.brief, way) for way in self.ways[1:])
+        yield from ((self.three, way) for way in self.ways)
+        yield self.two, Way()
         if self.is_used_again:
-            yield from ((self.batch, way) for way in (Way(), _UNHEARD))
+            yield from ((calls, way) for calls in (self.batch, self.odd) for way in (Way(), _UNHEARD))
         yield from self.full
 
     def _leaves_in_use(self) -> bool:
         """Say whether anything is left by a call of any kind, also of those kinds that take long to trace."""
         if not self.in_other_calls or self.iterations or self.reuses:
             return False
-        most = min(MOST_RUNS, max(MOST_NUMBERS * len(self.fit.results) // max(size_of(self.fit), 1), 2))
-        sizes = {1, self.few_runs, self.runs, most}
+        sizes = {1, 2, _SEVERAL, self.runs, largest_batch(size_of(self.fit) // max(len(self.fit.results), 1))}
         return any(map(_leaves_something, self.fits)) or _leaves_untraced(
             self.protocol, self.network, self.brief[0], sizes, self.seed
         )
@@ -243,9 +248,9 @@ class _Traces:
         covers = tuple(dict.fromkeys(self._covers()))
         for each in self.fits:  # it is compared by now, and would weigh on whoever keeps the proof
             each.kept, each.counts = [], []
-        traced = self.runs if self.is_used_again else self.few_runs
+        traced = self.runs if self.is_used_again else 2 if self.is_long else _SEVERAL
         of_few = f", and their vectors as {FEW_ENTRIES} entries are" * (
-            self.is_cut and (self.is_long or traced > self.few_runs)
+            self.is_cut and (self.is_long or traced > _SEVERAL)
         )
         larger = [f"more runs in one call are treated as {traced} are{of_few}"] * self.in_other_calls
         assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
@@ -359,9 +364,13 @@ def _decides(fit: Fit) -> bool:
 def _batch_followed(fit: Fit) -> int:
     """Count the runs of a batch that is traced, by what one of them takes."""
     numbers = sum(message.rows.size for message in fit.messages)
-    most = min(_MOST_HANDED // max(numbers, 1), _MOST_STREAMS // max(len(fit.trace.streams), 1), MOST_FOLLOWED)
-    primes = (k for k in range(most, 2, -1) if all(k % divisor for divisor in range(2, math.isqrt(k) + 1)))
-    return next(primes, 2)  # whatever runs are taken at a time, some are left
+    runs = min(_MOST_HANDED // max(numbers, 1), _MOST_STREAMS // max(len(fit.trace.streams), 1), MOST_FOLLOWED)
+    return max(runs // 2 * 2, 2)  # pairs fit into it
+
+
+def _prime_below(runs: int) -> int:
+    """Return the largest prime that is smaller, or 2: however many are taken at a time, some are left."""
+    return next((k for k in range(runs - 1, 2, -1) if all(k % by for by in range(2, math.isqrt(k) + 1))), 2)
 
 
 @uncollected()

@@ -17,8 +17,13 @@ from secmix.transcript import Block, Channel
 
 FEW_ENTRIES = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
 MOST_FOLLOWED = 331  # runs of a batch that is traced
-MOST_RUNS, MOST_NUMBERS = 1009, 10**6  # of the largest batch that is called: a prime, and how many numbers it may send
+_MOST_RUNS, _NUMBERS = 1009, 10**6  # of the largest batch that is called: a prime, and how many numbers it may send
 _EVERY, _MESSAGES = 65, 60_000  # below the first all batches are called, as far as they send no more messages
+
+
+def largest_batch(numbers: int) -> int:
+    """Return the runs of the largest batch that is called where one of them sends so many numbers."""
+    return min(_MOST_RUNS, max(_NUMBERS // max(numbers, 1), 2))
 
 
 def other_calls(protocol: Any, network: Network, fit: Fit, inputs: Sequence[Any], *, seed: int) -> str:
@@ -47,28 +52,29 @@ def _handed_over(protocol: Any, network: Network, given: Any, seed: int) -> str:
 
     It is a long vector's only call of that kind with all entries. Where other masks are drawn, nothing is said.
     """
-    drawn, own, runs = list[Any](), type(protocol).draw_masks, (len(given), np.shape(given)[2])
+    drawn, own, size = list[Any](), getattr(type(protocol), "draw_masks", None), np.shape(given)[2]
 
     def noted(self: Any, *args: Any, **kw: Any) -> Any:
-        drawn.append(copy.deepcopy(masks := own(self, *args, **kw)))
+        masks = own(self, *args, **kw)  # type: ignore[misc]
+        drawn.append(copy.deepcopy(masks))
         return masks
 
+    if own is None:
+        return ""
     with with_method(type(protocol), "draw_masks", noted):
         _, before = copied(protocol).average(given, network, np.random.default_rng([seed]), channel=Channel())
-    for is_heard in (True, False):
-        one, rng = copied(protocol), np.random.default_rng([seed])
-        masks = one.draw_masks(*runs, network, rng)
-        if len(drawn) == 1 and np.array_equal(drawn[0], masks):
-            _, handed = one.average(given, network, rng, masks=masks, channel=Channel() if is_heard else None)
-            if difference := _unlike(list(handed), list(before), alike=True):
-                return difference
-    return ""
+    one, rng = copied(protocol), np.random.default_rng([seed])
+    masks = one.draw_masks(len(given), size, network, rng)
+    if len(drawn) != 1 or not np.array_equal(drawn[0], masks):
+        return ""
+    _, handed = one.average(given, network, rng, masks=masks, channel=Channel())
+    return _unlike(list(handed), list(before), alike=True)
 
 
 def _other_batches(
     protocol: Any, network: Network, fit: Fit, inputs: Any, seed: int, messages: int, alike: bool
 ) -> str:
-    most = min(MOST_RUNS, max(MOST_NUMBERS // max(messages * inputs[0].shape[2], 1), 2))
+    most = largest_batch(messages * inputs[0].shape[2])
     batches = [each * (1 + np.arange(most) / most)[:, None, None] for each in inputs]
     draws = [
         copied(protocol).draw_masks(most, each.shape[2], network, np.random.default_rng([seed, 9])) for each in inputs

@@ -63,7 +63,7 @@ def unknowns(values: list[float]) -> Any:
         yield array_of(np.array([Number(v, alone(k), INF, 2, 0) for v, k in numbers], object), float)
 
 
-def _traced_call(function: Callable[..., Any], *args: Any) -> Any:
+def traced_call(function: Callable[..., Any], *args: Any) -> Any:
     """Call it as a trace does: beyond this nobody catches an error."""
     return function(*args)
 
@@ -79,7 +79,7 @@ def computed(first: Any, steps: Any) -> list[Any]:
 @given(DATA, DATA, STEPS)
 def test_bounds_hold_for_other_data(values: list[float], others: list[float], steps: Any) -> None:
     """Of one trace, whose bounds are compared with what the same functions make of other data."""
-    (trace,) = (_traced_call(computed, x, steps) for x in unknowns(values))
+    (trace,) = (traced_call(computed, x, steps) for x in unknowns(values))
     for array, plain in zip(trace, computed(np.array(others), steps), strict=True):
         several = zip(array.reading.ravel().tolist(), np.asarray(plain).ravel().tolist(), strict=True)
         for number, value in several:
@@ -125,7 +125,7 @@ def test_bounds_hold_for_other_data(values: list[float], others: list[float], st
 )
 def test_bounds_are_known(function: Callable[[Any], Any], least: float, below: int) -> None:
     for x in unknowns([1.0, 2.0, 3.0]):
-        (number,) = secrets_in([_traced_call(function, x)])
+        (number,) = secrets_in([traced_call(function, x)])
         assert number.least == pytest.approx(least)
         assert number.below == below
 
@@ -162,7 +162,7 @@ def noted(function: Callable[[Any], Any], value: float) -> bool:
     with replaced({__name__}), following(trace):
         variable = trace.variable("input", 0, value, 0)
         x = array_of(np.array([Number(value, alone(variable), INF, 2, 0)], object), float)
-        _traced_call(function, x)
+        traced_call(function, x)
     return bool(trace.by_value or trace.stops)
 
 

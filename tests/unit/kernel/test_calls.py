@@ -79,7 +79,7 @@ def _evaluated(call: str, names: dict[str, Any]) -> Any:
     return evaluated(call, globals() | names)
 
 
-def _traced_call(call: str, x: Any, how: Any = _evaluated) -> Any:
+def traced_call(call: str, x: Any, how: Any = _evaluated) -> Any:
     names = _names(x)
     with np.errstate(all="ignore"):
         found = how(call, names)
@@ -98,13 +98,13 @@ def _follow(call: str, how: Any = _evaluated) -> tuple[Any, list[str], Trace]:
             numbers[place] = Number(value, {trace.variable("input", place[0], value, 0): 1}, INF, 2 << place[0], 0)
         with replaced([__name__]):
             try:
-                return *_traced_call(call, array_of(numbers, float), how), trace
+                return *traced_call(call, array_of(numbers, float), how), trace
             except LeftTrace:
                 return None, [], trace
 
 
 def _is_as_in_numpy(call: str, found: Any, same: list[str], trace: Trace) -> None:
-    plain, same_plainly = _traced_call(call, _plain(0))
+    plain, same_plainly = traced_call(call, _plain(0))
     assert same == same_plainly
     with following(trace):
         for a, b in zip(found, plain, strict=True):
@@ -129,7 +129,7 @@ def test_a_call_does_what_numpy_does_to_results_buffers_and_arguments(call: str)
 @pytest.mark.parametrize("call", _calls(FOLLOWED) + _calls(MAY_END))
 def test_what_is_said_of_numbers_after_a_call_is_true_of_other_secrets(call: str) -> None:
     found, _, trace = _follow(call)
-    runs = [] if trace.left else [(_plain(seed).ravel(), _traced_call(call, _plain(seed))[0]) for seed in range(5)]
+    runs = [] if trace.left else [(_plain(seed).ravel(), traced_call(call, _plain(seed))[0]) for seed in range(5)]
     inputs = [number for number, variable in trace.variables.items() if variable.kind == "input"]
     for place, after in enumerate(found or ()):
         numbers = after.objects.ravel().tolist() if isinstance(after, Followed) else [after]

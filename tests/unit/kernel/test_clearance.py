@@ -28,8 +28,8 @@ from secmix.kernel import (
     clear_unheard,
     prove,
 )
-from secmix.kernel.proving import other_frames
 from secmix.kernel.randomness.coins import Public, coin_among
+from secmix.kernel.tracing.checks import other_frames
 from secmix.kernel.tracing.trace import Way, follow
 from secmix.kernel.values.current_trace import Trace, following, now
 from secmix.transcript import SERVER, Channel, Origin, View

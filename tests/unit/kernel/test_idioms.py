@@ -259,7 +259,7 @@ def _idioms(text: str) -> list[str]:
     return [each.strip() for line in text.strip().split("\n") for each in line.split(" | ")]
 
 
-def _traced_call(idiom: str, x: Any) -> Any:
+def traced_call(idiom: str, x: Any) -> Any:
     return evaluated(idiom, globals() | {"x": x})
 
 
@@ -272,7 +272,7 @@ def _follow(idiom: str, seed: int) -> tuple[Any, Trace, Exception | None]:
             numbers[place] = Number(value, {trace.variable("input", place[0], value, 0): 1}, INF, 2 << place[0], 0)
         with replaced([__name__]):
             try:
-                return _traced_call(idiom, array_of(numbers, float)), trace, None
+                return traced_call(idiom, array_of(numbers, float)), trace, None
             except LeftTrace:
                 return None, trace, None
             except Exception as error:
@@ -296,7 +296,7 @@ def _followed(idiom: str, rtol: float) -> Any:
     assert error is None
     assert not trace.left
     assert is_secret(found)
-    plain = _numbers(_traced_call(idiom, _plain(0)))
+    plain = _numbers(traced_call(idiom, _plain(0)))
     with following(trace):
         assert np.allclose(_numbers(concrete(found)), plain, rtol=rtol)
     return found
@@ -330,7 +330,7 @@ def test_what_is_not_followed_ends_the_proof(idiom: str) -> None:
 def test_what_comes_out_public_is_the_same_for_other_secrets(idiom: str) -> None:
     """The one fault that must never be: a number that hangs on a secret and does not say so."""
     found, _, _ = _follow(idiom, 0)
-    others = [_numbers(_traced_call(idiom, _plain(seed))) for seed in range(1, 6)]
+    others = [_numbers(traced_call(idiom, _plain(seed))) for seed in range(1, 6)]
     for place, number in enumerate(_flat(found)):
         if not isinstance(number, Number):
             assert {repr(float(other[place])) for other in others} == {repr(float(number))}  # minus zero is another

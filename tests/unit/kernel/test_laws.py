@@ -160,7 +160,7 @@ def _with_prelude(start: list[Any], program: Any, *, followed: bool) -> list[Any
     return _run(program, values, followed)
 
 
-def _traced_call(program: Any, start: list[Any]) -> list[Any]:
+def traced_call(program: Any, start: list[Any]) -> list[Any]:
     """As a trace calls a protocol: what lies above is not searched for its ``try``."""
     return _with_prelude(start, program, followed=True)
 
@@ -170,7 +170,7 @@ def _check(program: Any, seed: int) -> None:
     trace = Trace()
     with following(trace):
         start = _variables(trace, rng)
-        values = _traced_call(program, start)
+        values = traced_call(program, start)
         codes = _codes(trace, values)
         made = [number for key, number in trace.known.items() if isinstance(key, tuple) and key[0] == "code"]
         of_coins = encodings(trace, {v for v, each in trace.variables.items() if each.kind == "code"}).coins
@@ -480,7 +480,7 @@ def test_a_float_keeps_a_step_and_a_modulus_only_while_it_has_all_digits(program
     def drawn() -> list[int]:
         return [int(rng.integers(-99, 100)), *rng.integers(0, 2**bits, 2).tolist()]
 
-    def _traced_call(start: list[Any]) -> list[Any]:
+    def traced_call(start: list[Any]) -> list[Any]:
         return _floats(program, start, 0)
 
     first = [99, *drawn()[1:]]
@@ -491,7 +491,7 @@ def test_a_float_keeps_a_step_and_a_modulus_only_while_it_has_all_digits(program
             draw.below = 2**bits
             start.append(draw)
         names = {variable: k for k, variable in enumerate(trace.variables)}
-        numbers = _traced_call(start)
+        numbers = traced_call(start)
     assert _floats(program, first, 1) == [x.value if isinstance(x, Number) else x for x in numbers]
     for other in [drawn() for _ in range(30)]:
         for number, was, value in zip(numbers, _floats(program, first, 1), _floats(program, other, 1), strict=True):

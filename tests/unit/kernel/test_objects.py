@@ -198,7 +198,7 @@ def test_a_draw_that_is_known_otherwise_than_modulo_one_number_is_no_rest() -> N
     assert _uniform(table, [7, 7, 7], [0, 1], [draws[0], Variable("draw", -1, 0, 1, range=9)]) == (0, 0.0)
 
 
-def _traced_call(call: Callable[..., Any], *args: Any) -> Any:
+def traced_call(call: Callable[..., Any], *args: Any) -> Any:
     return call(*args)
 
 
@@ -239,7 +239,7 @@ def test_arrays_of_objects_are_numbers_of_pythons(place: int) -> None:
     rng, f, trace = np.random.default_rng(place), DONE[place], Trace()
     first = [int(x) for x in rng.integers(0, 64, 4)]
     with replaced({__name__}), following(trace):
-        found = _traced_call(f, _objects(trace, first))
+        found = traced_call(f, _objects(trace, first))
         numbers = found.objects.ravel().tolist() if isinstance(found, np.ndarray) else [found]
         shown = np.ravel(concrete(found)).tolist()
     assert not trace.left
@@ -275,7 +275,7 @@ def test_arrays_of_objects_are_numbers_of_pythons(place: int) -> None:
 )
 def test_what_is_not_followed_of_objects_ends_the_proof(call: Callable[[Any], Any]) -> None:
     with replaced({__name__}), following(Trace()) as trace, pytest.raises((LeftTrace, TypeError)):
-        _traced_call(call, _objects(trace, [1, 2, 40, 63]))
+        traced_call(call, _objects(trace, [1, 2, 40, 63]))
 
 
 def test_a_product_of_whole_numbers_and_python_numbers_is_not_reduced() -> None:

@@ -12,7 +12,7 @@ from unit.kernel.examples import LongWordSum, RingSum
 
 from secmix.adversaries import CuriousServer
 from secmix.kernel import KnownSums, clear, prove
-from secmix.kernel.proving import shared_coins
+from secmix.kernel.tracing.checks import shared_coins
 from secmix.kernel.tracing.trace import follow
 from secmix.network import Network
 from secmix.transcript import SERVER

@@ -33,7 +33,7 @@ def rooted(number: Any) -> Any:
     return function("root", math.sqrt, number, may_fail=True)
 
 
-def _traced_call(text: str) -> Trace:
+def traced_call(text: str) -> Trace:
     """Follow a square root in code without a file, as a notebook's cell is."""
     space: dict[str, Any] = {"rooted": rooted}
     exec(compile(text, "<cell 1>", "exec"), space)
@@ -49,13 +49,13 @@ def test_a_cell_is_read_again_when_it_is_written_again(monkeypatch: pytest.Monke
     for text, is_caught in ((PLAIN, False), (CAUGHT, True), (PLAIN, False)):
         lines = text.splitlines(keepends=True)
         monkeypatch.setitem(linecache.cache, "<cell 1>", (len(text), None, lines, "<cell 1>"))
-        assert bool(_traced_call(text).left) == is_caught
+        assert bool(traced_call(text).left) == is_caught
 
 
 @pytest.mark.parametrize("text", ["", "this is no Python"])
 def test_code_that_cannot_be_read_may_catch_all(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(linecache.cache, "<cell 1>", (len(text), None, [text] if text else [], "<cell 1>"))
-    assert _traced_call(CAUGHT).left
+    assert traced_call(CAUGHT).left
 
 
 def test_a_trace_is_over_after_its_block() -> None:

@@ -27,14 +27,14 @@ from secmix.kernel.values.numbers import traced_back
 PLAIN = bytes(range(200, 232))
 
 
-def _traced_call(call: Callable[[], Any]) -> Any:
+def traced_call(call: Callable[[], Any]) -> Any:
     """Call as a trace calls a protocol: what lies above is not searched for its ``with``."""
     return call()
 
 
 def _followed(call: Callable[[], Any]) -> tuple[Any, Trace]:
     with replaced({__name__}), following(Trace()) as trace:
-        return _traced_call(call), trace
+        return traced_call(call), trace
 
 
 def _word(k: int = 0) -> Any:
@@ -297,7 +297,7 @@ def test_secret_bytes_answer_once_a_guard_is_taken(name: str) -> None:
 
 def _below_nought() -> Any:
     """Return a secret draw that may be negative."""
-    drawn = Draws(np.random.default_rng(0).bit_generator)
+    drawn = Draws(np.random.default_rng(0).bit_generator, secret=None)
     drawn.secret = True
     return drawn.integers(-5, 2**60)
 
@@ -394,7 +394,7 @@ def test_generators_of_public_keys_and_sequences_are_numpys() -> None:
 
 def test_bytes_and_single_words_of_masks_are_secret() -> None:
     with following(Trace(secret_draws=1)) as trace:
-        rng = Draws(np.random.PCG64(1))
+        rng = Draws(np.random.PCG64(1), secret=None)
         octets, word, size = rng.bytes(16), rng.integers(0, 2**64, dtype=np.uint64), rng.normal()
         assert bits_of(octets.pieces) == 128
         assert [trace.variables[next(iter(each.form))].range for each in (word.item(), size)] == [2**64, 0]
@@ -408,7 +408,7 @@ def _some_words() -> Any:
 
 def test_an_array_of_some_secret_words_is_known_word_by_word() -> None:
     with replaced({__name__}), following(Trace()):
-        words = _traced_call(_some_words)
+        words = traced_call(_some_words)
         octets = words.tobytes()
         assert octets.plain == PLAIN[:8] + (5).to_bytes(8, "little") + PLAIN[8:16]
         assert [piece is None for piece in octets.pieces] == [False] * 8 + [True] * 8 + [False] * 8

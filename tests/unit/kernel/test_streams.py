@@ -471,7 +471,7 @@ def test_secret_bytes_are_sent_as_words() -> None:
 def _drawn(count: int) -> list[Any]:
     """Draw secret words of 64 bits, as ``draw_masks`` does."""
     now().secret_draws += 1
-    found = Draws(np.random.default_rng(0).bit_generator).integers(0, 2**64, size=count, dtype=np.uint64)
+    found = Draws(np.random.default_rng(0).bit_generator, secret=None).integers(0, 2**64, size=count, dtype=np.uint64)
     now().secret_draws -= 1
     return [each.item() for each in found]
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from secmix.kernel import proving
-from secmix.kernel.proving import _cells, _components, not_explained, other_frames
+from secmix.kernel.proving import _cells, _components
 from secmix.kernel.randomness.draws import Draws
+from secmix.kernel.tracing.checks import not_explained, other_frames
 from secmix.kernel.tracing.trace import Fit, Way, _inputs, follow
 from secmix.kernel.values import algebra
 from secmix.kernel.values.algebra import Component, Knowledge, components, knowledge, knowledge_of_all
@@ -271,7 +272,7 @@ def test_rows_of_many_terms_are_alike_where_their_coefficients_are(trace: Trace)
 def test_draws_and_inputs_that_are_too_many_for_a_table_are_followed_by_number(trace: Trace) -> None:
     trace.secret_draws = 1
     for array, depends in (
-        (Draws(np.random.PCG64(0)).normal(size=(1, 4100, 1)), 1),
+        (Draws(np.random.PCG64(0), secret=None).normal(size=(1, 4100, 1)), 1),
         (_inputs(np.ones((1, 4100, 1))), 2),
     ):
         assert array.table is None

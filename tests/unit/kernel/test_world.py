@@ -26,7 +26,7 @@ def secrets(trace: Trace) -> Any:
     return followed(numbers)
 
 
-def _traced_call(call: Callable[[], Any]) -> Any:
+def traced_call(call: Callable[[], Any]) -> Any:
     """Call as a trace calls a protocol: what lies above is not searched for its ``with``."""
     return call()
 
@@ -139,7 +139,7 @@ def test_numpys_own_errors_are_raised() -> None:
     with replaced({__name__}), following(Trace()) as trace:
         x = secrets(trace)
         with pytest.raises(ValueError, match="axis"):
-            _traced_call(lambda: np.median(x, axis=7))
+            traced_call(lambda: np.median(x, axis=7))
         with pytest.raises(ValueError, match="too deep"):
             followed(np.ones((2, 2))).searchsorted(1)
         assert not trace.left
@@ -166,7 +166,7 @@ def test_lists_with_arrays_among_them_are_words_too() -> None:
     """An array in a list is not read as Python's own numbers are, which may be longer than words."""
     with replaced({__name__}), following(Trace()) as trace:
         words = Number(7, {trace.variable("input", 0, 7, 1): 1}, INF, 2, 1), Number(2, None, 0, 2, 1, pure=False)
-        found = _traced_call(lambda: np.asarray([followed(words), np.arange(2)], dtype=np.int64))
+        found = traced_call(lambda: np.asarray([followed(words), np.arange(2)], dtype=np.int64))
         assert (found.dtype, concrete(found).tolist()) == (np.dtype(np.int64), [[7, 2], [0, 1]])
 
 
