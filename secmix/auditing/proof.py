@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import pickle
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from secmix._base.checks import Array
-from secmix._base.memory import return_freed_memory
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.evidence.interface import CellContext
 from secmix.auditing.observation.collaboration_observation import CollaborationObservation
@@ -138,7 +139,7 @@ def _traced_inputs(observation: SumObservation, iteration: int) -> Array:
 
 def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, iterations: list[int]) -> Proof:
     """Return the proof of a protocol on a network, made once for all adversaries of an audit."""
-    return_freed_memory()  # a trace takes much, and none of what messages of many runs took
+    _return_freed_memory()  # a trace takes much, and none of what messages of many runs took
     kinds, data = tuple(type(each) for each in _parts(protocol)), [each.tobytes() for each in calls]
     if any(_says_itself(kind) for kind in kinds):
         return prove(protocol, network, calls, seed=seed, iterations=iterations)
@@ -152,8 +153,17 @@ def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, itera
         while len(_PROOFS) >= _MOST_CACHED:
             _PROOFS.pop(next(iter(_PROOFS)))
         _PROOFS[key] = prove(protocol, network, calls, seed=seed, iterations=iterations)
-        return_freed_memory()
+        _return_freed_memory()
     return _PROOFS[key]
+
+
+def _return_freed_memory() -> None:
+    """Return to the system what was freed, where the C library keeps it: glibc does so for arrays of middling size.
+
+    Python's own objects never use it again. On other systems nothing is done.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _says_itself(kind: type) -> bool:

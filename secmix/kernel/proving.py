@@ -16,13 +16,20 @@ from typing import Any
 import numpy as np
 
 from secmix.kernel.randomness.streams import OUTLIVING, PUBLIC
-from secmix.kernel.tracing.checks import not_explained, other_frames, shared_coins
-from secmix.kernel.tracing.in_use import FEW_ENTRIES, MOST_FOLLOWED, largest_batch, other_calls
+from secmix.kernel.tracing.checks import (
+    FEW_ENTRIES,
+    MOST_FOLLOWED,
+    disagreement,
+    largest_batch,
+    not_explained,
+    other_calls,
+    other_frames,
+    otherwise_in_plain_calls,
+    shared_coins,
+)
 from secmix.kernel.tracing.kept import KEPT, first_change, kept
 from secmix.kernel.tracing.projections import BY_PRODUCTS, by_projections, stands_for_others
 from secmix.kernel.tracing.trace import Fit, Way, copied, follow, uncollected
-from secmix.kernel.tracing.turns import guards_of, in_kinds, not_a_guard, otherwise, size_of, turns_of
-from secmix.kernel.tracing.untraced import disagreement, otherwise_in_plain_calls
 from secmix.kernel.tracing.world import modules_of
 from secmix.kernel.values.algebra import UNIFORM, Component, Row, components, components_of_tables
 from secmix.kernel.values.arrays import Followed, is_secret
@@ -41,6 +48,7 @@ _LONG = 1000  # numbers that nodes sum: of more the calls after the first are tr
 _MUCH = 2 * 10**6  # terms that a call adds up: likewise
 _LARGE = 10**6  # terms that entries share: of fewer projections take about as long
 _MOST_HANDED, _MOST_STREAMS = 2_000, 24  # numbers that it sends or holds, and its streams: each is compared with all
+_LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
 _NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
 _UNHEARD, _GIVEN = Way(is_heard=False), Way(masks_seed=0)
 _UNHEARD_GIVEN = Way(is_heard=False, masks_seed=0)
@@ -168,7 +176,7 @@ class _Traces:
         """
         self._follow_batches()
         self.alone = [self.fit, *self.discarded, *self.traces, *self.several]
-        self.others, self.all_tried = otherwise(self.run, self.inputs, self.fit, apart=not self.reuses)
+        self.others, self.all_tried = _otherwise(self.run, self.inputs, self.fit, apart=not self.reuses)
         changed = (each.kept[1:] and each.kept[1] != each.kept[0] for each in (self.fit, *self.others))
         if self.is_long and any(changed):
             self.fails_on_few = True
@@ -177,7 +185,7 @@ class _Traces:
         self.in_kinds, self.tried_in_kinds = list[Fit](), dict[Any, None]()
         if self.all_tried and any(each.trace.turns for each in self.fits):
             kinds = [(calls[self.each_alone], way) for calls, way in self._kinds()]
-            self.in_kinds, self.tried_in_kinds = in_kinds(self.run, kinds, apart=not self.reuses)
+            self.in_kinds, self.tried_in_kinds = _in_kinds(self.run, kinds, apart=not self.reuses)
         self.fits += self.in_kinds
         self.looks = [(each.kept[2], each.kept[3]) for each in self.fits if len(each.kept) > _CALLS]
         self.mixed = (
@@ -224,14 +232,14 @@ class _Traces:
         yield from ((self.three, way) for way in self.ways)
         yield self.two, Way()
         if self.is_used_again:
-            yield from ((calls, way) for calls in (self.batch, self.odd) for way in (Way(), _UNHEARD))
+            yield from ((self.odd, Way()), (self.batch, _UNHEARD))  # which take the longest by far
         yield from self.full
 
     def _leaves_in_use(self) -> bool:
         """Say whether anything is left by a call of any kind, also of those kinds that take long to trace."""
         if not self.in_other_calls or self.iterations or self.reuses:
             return False
-        sizes = {1, 2, _SEVERAL, self.runs, largest_batch(size_of(self.fit) // max(len(self.fit.results), 1))}
+        sizes = {1, 2, _SEVERAL, self.runs, largest_batch(_size(self.fit) // max(len(self.fit.results), 1))}
         return any(map(_leaves_something, self.fits)) or _leaves_untraced(
             self.protocol, self.network, self.brief[0], sizes, self.seed
         )
@@ -241,7 +249,7 @@ class _Traces:
         fit, texts = self.fit, list[Place]()
         telling = [each for each in self.fits if each is fit or not (fit.is_as_another and each.is_as_another)]
         of_one_kind = (*reversed(self.others), *self.discarded, fit)
-        guards = {guard: each.trace.script for each in of_one_kind for guard in guards_of(each)}
+        guards = {guard: each.trace.script for each in of_one_kind for guard in _guards(each)}
         open_ = next(filter(None, self._reasons(telling, guards, texts)), "")  # what comes after the first is not asked
         if open_ and "draw_masks" in getattr(self.protocol, "__dict__", {}):
             open_ += "; its draws are public coins, since draw_masks is no method of its class: make it one"
@@ -272,11 +280,11 @@ class _Traces:
         yield from (f"{each}, in calls of another kind" for each in checked if each)
         for guard, script in guards.items():
             calls = 1 if self.iterations and guard in fit.trace.guards else len(self.inputs)
-            often = max(guards_of(fit).get(guard, 1) // calls, 1)  # it is met in a call
+            often = max(_guards(fit).get(guard, 1) // calls, 1)  # it is met in a call
             for time in sorted({1, often}):  # what is left behind may hang on how far a loop has come
-                yield not_a_guard(self.run, fit, (self.brief, self.inputs), (*guard, time), script, texts)
+                yield _not_a_guard(self.run, fit, (self.brief, self.inputs), (*guard, time), script, texts)
         elsewhere = (*self.several, *self.unheard, *self.in_kinds)
-        met = (guard for each in elsewhere for guard in guards_of(each) if guard not in guards)
+        met = (guard for each in elsewhere for guard in _guards(each) if guard not in guards)
         yield from (f"a guard that calls of one run on a channel do not meet: {place}" for place, _ in met)
         yield from (shared_coins(each) or not_explained(each) for each in telling)
         if self.in_other_calls:
@@ -289,9 +297,9 @@ class _Traces:
         if self.reuses and _leaves_something(fit):  # also where draw_masks keeps them
             yield OUTLIVING
         of_one_kind = [fit, *self.discarded, *self.others]
-        tried = turns_of(fit, *self.others) if self.all_tried else {}
-        untried = [turns for turns in turns_of(*of_one_kind) if turns not in tried]
-        in_others = turns_of(*(each for each in fits if not any(each is one for one in of_one_kind)))
+        tried = _turns(fit, *self.others) if self.all_tried else {}
+        untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]
+        in_others = _turns(*(each for each in fits if not any(each is one for one in of_one_kind)))
         untried += [turns for turns in in_others if turns not in self.tried_in_kinds]
         names = dict.fromkeys(name for turns in untried for _, name in turns)
         yield from (f"{name}, on which more hangs than was tried" for name in names)
@@ -359,6 +367,98 @@ def _leaves_something(fit: Fit) -> bool:
 def _decides(fit: Fit) -> bool:
     """Say whether a call may differ from another by a seed that comes again, by coins, or by anything used by value."""
     return bool(fit.trace.streams or fit.trace.turns or fit.trace.by_value)
+
+
+def _turns(*fits: Fit) -> dict[tuple[tuple[int, str], ...], None]:
+    """Return on what, of how many outcomes, calls hang one after the other, in order."""
+    of_calls: dict[Any, list[tuple[int, str]]] = {}
+    for fit in fits:
+        for _, count, call, name in fit.trace.turns:
+            of_calls.setdefault((id(fit), call), []).append((count, name))
+    return dict.fromkeys(map(tuple, of_calls.values()))
+
+
+def _guards(fit: Fit) -> dict[tuple[Place, int], int]:
+    """Return how often each guard was met, and each function that may fail: both end a call."""
+    return {(place, 0): times for place, times in fit.trace.stops.items()} | fit.trace.guards
+
+
+def _not_a_guard(
+    run: Callable[..., Fit],
+    fit: Fit,
+    several: Sequence[Calls],
+    guard: tuple[Place, int, int],
+    script: tuple[int, ...],
+    texts: list[Place],
+) -> str:
+    """Say why a test decides more than whether the call ends in an error; ``several`` are calls that may meet it.
+
+    What is kept after it must be what was kept before, or what is kept after a call of ``fit``. Where the text of the
+    error has secrets in it, that is added to ``texts``.
+    """
+    for inputs in several:
+        taken = run(inputs, flip=guard, script=script)
+        texts += taken.trace.tells
+        if taken.trace.answering:
+            if not taken.error and taken.kept[-1] != taken.kept[-2] and taken.kept[-1] not in fit.kept:
+                return f"a call that ends in an error leaves something behind, after the guard {guard[0]}"
+            return f"{taken.error}, after the guard {guard[0]}" if taken.error else ""
+    return f"the guard is not met again: {guard[0]}"
+
+
+def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apart: bool) -> tuple[list[Fit], bool]:
+    """Trace the fits in which public numbers are others, and say whether these are all.
+
+    ``apart``, other numbers in one call are not combined with others in the next. That is all where what a call leaves
+    does not hang on them; and of two calls that begin with the same, and may be any, one speaks for both.
+    """
+    fits: list[Fit] = []
+    waiting, work = [(fit, 0)], 0
+    turns, calls = fit.trace.turns, range(len(inputs))
+    outcomes = [math.prod(count for _, count, at, _ in turns if at == call or not apart) for call in calls]
+    if max(outcomes) > max(_LEAST_TURNS, _MOST_WORK * len(inputs) / max(_size(fit), 1)):  # of a call: more are counted
+        return [], False
+    while waiting:
+        one, begin = waiting.pop()
+        outcomes = [outcome for outcome, *_ in one.trace.turns]
+        for k, (_, count, call, _) in list(enumerate(one.trace.turns))[begin:]:
+            if apart and not fit.iterations and fit.kept[call] in fit.kept[:call]:
+                continue
+            for other in {*range(count)} - {outcomes[k]}:
+                if work > _MOST_WORK and len(fits) >= _LEAST_TURNS:
+                    return fits, False
+                fits.append(run(inputs[: call + 1] if apart else inputs, script=(*outcomes[:k], other)))
+                if fits[-1].error:  # nothing is proved, whatever the others are
+                    return fits, True
+                waiting.append((fits[-1], k + 1))
+                work += _size(fits[-1])
+    if apart and any(each.kept != fit.kept[: len(each.kept)] for each in fits):
+        return _otherwise(run, inputs, fit, apart=False)
+    return fits, True
+
+
+def _in_kinds(
+    run: Callable[..., Fit], kinds: Iterable[tuple[Calls, Way]], *, apart: bool
+) -> tuple[list[Fit], dict[Any, None]]:
+    """Trace the fits in which public numbers are others in calls of several kinds; return the turns that were tried.
+
+    What a call does may hang on its kind only once a number has come out otherwise. Where it then leaves something
+    else, nothing of its kind is said.
+    """
+    fits: list[Fit] = []
+    tried: dict[Any, None] = {}
+    for calls, way in kinds:
+        of_kind = functools.partial(run, ways=way)
+        first = of_kind(calls)
+        several, all_tried = _otherwise(of_kind, calls, first, apart=apart)
+        fits += [first, *several]
+        if all_tried and all(each.kept == first.kept[: len(each.kept)] for each in several):
+            tried |= _turns(first, *several)
+    return fits, tried
+
+
+def _size(fit: Fit) -> int:
+    return sum(message.rows.size for message in fit.messages)
 
 
 def _batch_followed(fit: Fit) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secmix.kernel.tracing import in_use
+from secmix.kernel.tracing import checks
 
 collect_ignore_glob = ["*/glue.py"]  # it imports libraries that may not be installed
 
@@ -12,4 +12,4 @@ collect_ignore_glob = ["*/glue.py"]  # it imports libraries that may not be inst
 @pytest.fixture(autouse=True)
 def _smaller_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Call batches of up to 101 runs, where an audit calls 1,009: the kernel's own tests do that."""
-    monkeypatch.setattr(in_use, "_MOST_RUNS", 101)
+    monkeypatch.setattr(checks, "_MOST_RUNS", 101)

@@ -16,7 +16,7 @@ import secmix
 from secmix.adversaries import Eavesdropper
 from secmix.auditing.proof import _says_itself, forget
 from secmix.kernel import prove, proving
-from secmix.kernel.tracing.in_use import other_calls
+from secmix.kernel.tracing.checks import other_calls
 from secmix.network import Network
 from secmix.protocols import PDMM, SecureSum
 from secmix.protocols.sums import pdmm_rounds

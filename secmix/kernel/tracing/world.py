@@ -331,7 +331,7 @@ def replacements() -> dict[int, Any]:
 def _ciphers() -> dict[int, Any]:
     """Return what stands for ciphers, and for the modules that they are taken from, by the identity of the original."""
     stands_for: dict[int, Any] = {}
-    for name, members in ciphers().items():
+    for name, members in (ciphers() if "cryptography" in sys.modules else {}).items():
         original = sys.modules[name]
         inner = {key: stands_for[id(each)] for key, each in vars(original).items() if id(each) in stands_for}
         stands_for.update({id(getattr(original, key)): each for key, each in members.items()})

@@ -14,7 +14,7 @@ from unit.kernel.examples import RingSum, bare
 from secmix.adversaries import CuriousServer
 from secmix.kernel import clear, prove
 from secmix.kernel.clearance import KnownSums, Open
-from secmix.kernel.tracing.in_use import _are_shared, _is_repeated
+from secmix.kernel.tracing.checks import _are_shared, _is_repeated
 from secmix.kernel.tracing.trace import ROUNDING, have_draws_in_common
 from secmix.network import Network
 

@@ -9,10 +9,8 @@ import pytest
 
 from secmix import Network
 from secmix.kernel.randomness.streams import system_number
-from secmix.kernel.tracing.checks import _unknown
-from secmix.kernel.tracing.in_use import _unlike
+from secmix.kernel.tracing.checks import _alike, _unknown, _unlike
 from secmix.kernel.tracing.trace import follow
-from secmix.kernel.tracing.untraced import _alike
 from secmix.kernel.values.arrays import followed
 from secmix.kernel.values.current_trace import Trace, following
 from secmix.protocols import SecureSum

@@ -561,8 +561,8 @@ def test_more_than_can_be_followed_is_open(where: str, monkeypatch: pytest.Monke
 
 def test_public_numbers_that_are_too_many_narrow_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of sixty ways behind a rare coin eight are tried."""
-    monkeypatch.setattr("secmix.kernel.tracing.turns._LEAST_TURNS", 8)
-    monkeypatch.setattr("secmix.kernel.tracing.turns._MOST_WORK", 0)
+    monkeypatch.setattr("secmix.kernel.proving._LEAST_TURNS", 8)
+    monkeypatch.setattr("secmix.kernel.proving._MOST_WORK", 0)
     covers = prove(examples.SixtyBehindACoin(), NETWORK, inputs()).covers
     assert covers == ("a public coin, on which more hangs than was tried",)
 

@@ -137,6 +137,10 @@ KINDS = 88
 """The cost of twenty-six slips of a fourteenth hand: turns are tried in calls of every kind, known sums are compared by
 entry and to the last digits, and calls of a large protocol by the laws of their draws."""
 
+PLAIN_CALLS = 385
+"""The cost of forty-two slips of a fifteenth hand: plain calls beside every trace, and calls of every kind; of files of
+their own for turns, checks and calls in use; and of sums that are made once for all entries of a product."""
+
 OF_SEEDS = 734
 """What follows from secret seeds, and is made of their bytes: where a protocol has none, nothing goes through it."""
 
@@ -179,7 +183,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert len(believed) <= 2375  # the most is secure aggregation; a few hang on what is installed
+    assert len(believed) <= 2500  # the most is secure aggregation; a few hang on what is installed
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     more = (
@@ -205,6 +209,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + ELSEWHERE
         + PRODUCTS
         + KINDS
+        + PLAIN_CALLS
     )
     assert lines <= 4808 + more + slips - OF_SEEDS
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")

@@ -13,8 +13,8 @@ from secmix import Network
 from secmix.adversaries import CuriousServer
 from secmix.kernel import KnownSums, clear, proving
 from secmix.kernel.randomness.coins import Coin
+from secmix.kernel.tracing.checks import otherwise_in_plain_calls
 from secmix.kernel.tracing.trace import Fit, Way, follow
-from secmix.kernel.tracing.untraced import otherwise_in_plain_calls
 from secmix.kernel.values.current_trace import LeftTrace, Trace, following
 
 INPUTS = [np.random.default_rng([7, call]).normal(size=(1, 5, 6)) for call in range(3)]
