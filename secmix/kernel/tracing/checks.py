@@ -88,7 +88,7 @@ def otherwise_in_plain_calls(protocol: Any, network: Network, fit: Fit, *, seed:
 
 
 def _plain_calls(protocol: Any, network: Network, fit: Fit, seed: int) -> tuple[Sequence[Block], list[Any]]:
-    trace = Trace(settled=iter(fit.trace.coins), in_order=bool(fit.iterations))
+    trace = Trace(outcomes=iter(fit.trace.coins), in_order=bool(fit.iterations))
     channel, masks, modules, results = Channel(), None, modules_of(protocol), []
     reuses = getattr(protocol, "reuses_masks", False)
     beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
@@ -371,12 +371,12 @@ def _handed_over(protocol: Any, network: Network, given: Any, seed: int) -> str:
         return ""
     with with_method(type(protocol), "draw_masks", noted):
         _, before = copied(protocol).average(given, network, np.random.default_rng([seed]), channel=Channel())
-    one, rng = copied(protocol), np.random.default_rng([seed])
-    masks = one.draw_masks(len(given), size, network, rng)
+    called, rng = copied(protocol), np.random.default_rng([seed])
+    masks = called.draw_masks(len(given), size, network, rng)
     if len(drawn) != 1 or not np.array_equal(drawn[0], masks):
         return ""
-    _, handed = one.average(given, network, rng, masks=masks, channel=Channel())
-    return _unlike(list(handed), list(before), alike=True)
+    _, after = called.average(given, network, rng, masks=masks, channel=Channel())
+    return _unlike(list(after), list(before), alike=True)
 
 
 def _other_batches(

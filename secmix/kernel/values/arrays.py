@@ -571,8 +571,8 @@ def _product(a: Any, b: Any) -> Any:
     """Multiply matrices; where the first is public each number is one combination of those of a column."""
     if not a.ndim == b.ndim == 2 or not a.size or any(isinstance(each, Number) for each in a.ravel().tolist()):
         return np.matmul(a, b)
-    rows, made = a.tolist(), dict[Any, Any]()
-    return np.array([combined(rows, column, made) for column in b.T.tolist()], object).T
+    rows, shared = a.tolist(), dict[Any, Any]()
+    return np.array([combined(rows, column, shared) for column in b.T.tolist()], object).T
 
 
 def _check(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> None:

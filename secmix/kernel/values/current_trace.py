@@ -143,7 +143,7 @@ class Trace:
     stops: dict[Place, int] = field(default_factory=dict)  # where a function may fail on what a node holds; how often
     stopped: bool = False  # one did
     coins: list[Any] = field(default_factory=list)  # of which the options are listed, in order
-    settled: Iterator[Any] | None = None  # in a plain call nothing is secret, and coins come out as these did
+    outcomes: Iterator[Any] | None = None  # in a plain call nothing is secret, and coins come out as these did
     projects: Any = None  # random vectors, where tables carry what these make of their coefficients in place of them
     vectors: list[Any] = field(default_factory=list)  # of variables that tables were made of, one after the other
     secret_draws: int = 0  # above 0 within draw_masks
@@ -202,13 +202,13 @@ class Trace:
     @property
     def is_plain(self) -> bool:
         """Say whether nothing is followed but public numbers."""
-        return self.settled is not None
+        return self.outcomes is not None
 
     def met(self, coin: Any) -> Any:
         """Note a coin; in a plain call, let it come out as the next one of the trace did."""
         self.coins.append(coin)
-        if self.settled is not None:
-            before = next(self.settled, None)
+        if self.outcomes is not None:
+            before = next(self.outcomes, None)
             if before is None or before.name != coin.name:
                 raise LeftTrace("other coins come up in a plain call")
             coin.drawn = before.drawn

@@ -715,23 +715,25 @@ def reach(number: Number) -> Any:
     return abs(number.value) + sum(c * draw.range * draw.step for c, draw in draws)
 
 
-def combined(rows: Iterable[Any], numbers: Any, made: dict[Any, Any]) -> list[Any]:
+def combined(rows: Iterable[Any], numbers: Any, shared: dict[Any, Any]) -> list[Any]:
     """Return sums of numbers times public coefficients, by row of these: what adding them one by one makes, at once.
 
-    ``made`` is what sums of other entries of the same vectors are made of, which these may have in common with them.
+    ``shared`` is what sums of other entries of the same vectors are made of, which these may have in common with them.
     """
     kind = {type(getattr(x, "value", None)) for x in numbers}
     is_one_kind = len(numbers) > 2 and kind in ({int}, {float}) and not any(x.is_zero for x in numbers)
-    column = _Column(numbers, made) if is_one_kind else None
-    return [_combined(tuple(row), numbers, kind, column, made) for row in rows]
+    column = _Column(numbers, shared) if is_one_kind else None
+    return [_combined(tuple(row), numbers, kind, column, shared) for row in rows]
 
 
-def _combined(row: tuple[Any, ...], numbers: Any, kind: set[type], column: _Column | None, made: dict[Any, Any]) -> Any:
+def _combined(
+    row: tuple[Any, ...], numbers: Any, kind: set[type], column: _Column | None, shared: dict[Any, Any]
+) -> Any:
     used = [(c, x) for c, x in zip(row, numbers, strict=True) if c != 0]
     if column is None or len(used) < 3 or {*map(type, row)} != kind or not all(map(math.isfinite, row)):
         return functools.reduce(operator.add, map(operator.mul, row, numbers))
     if len(used) < len(row):
-        return combined([[c for c, _ in used]], [x for _, x in used], made)[0]
+        return combined([[c for c, _ in used]], [x for _, x in used], shared)[0]
     value = functools.reduce(operator.add, map(operator.mul, row, column.values))
     modulus, step, span, most, form = column.law_of(row, type(value)())
     if modulus == INF and not form:
@@ -748,7 +750,7 @@ def _combined(row: tuple[Any, ...], numbers: Any, kind: set[type], column: _Colu
 class _Column:
     """Numbers of one kind that are added up, with what their sums have in common with those of other entries."""
 
-    def __init__(self, numbers: Any, made: dict[Any, Any]) -> None:
+    def __init__(self, numbers: Any, shared: dict[Any, Any]) -> None:
         self.values, self.pure = [x.value for x in numbers], all(x.pure for x in numbers)
         self.depends = functools.reduce(operator.or_, [x.depends for x in numbers])
         # 1 and 1.0 are equal, and not the same step.
@@ -758,7 +760,7 @@ class _Column:
         self.length = sum([len(form) for _, form in self.terms])
         self.first, places = apart([form for _, form in self.terms])
         same = type(self.values[0]), self.laws, self.is_rounded, tuple([scale for scale, _ in self.terms]), places
-        self.known: dict[Any, Any] = made.setdefault(same, {}) if places else {}
+        self.known: dict[Any, Any] = shared.setdefault(same, {}) if places else {}
 
     def law_of(self, row: tuple[Any, ...], zero: Any) -> tuple[Any, Any, Any, Any, Form]:
         """Return what :func:`_law_of_sum` does, and the form, which is made once where others differ by place alone."""

@@ -113,7 +113,7 @@ def test_numbers_that_are_kept_may_vary_in_plain_calls_too() -> None:
 def test_other_coins_in_a_plain_call_end_it() -> None:
     with following(Trace()) as trace:
         trace.met(Coin(2, 0, "a public coin"))
-    with following(Trace(settled=iter(trace.coins))) as plain:
+    with following(Trace(outcomes=iter(trace.coins))) as plain:
         with pytest.raises(LeftTrace):
             plain.met(Coin(2, 0, "another"))
         with pytest.raises(LeftTrace):
