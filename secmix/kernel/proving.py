@@ -123,9 +123,8 @@ class _Traces:
         self.reuses = getattr(self.protocol, "reuses_masks", False)
         # Any call may be the first of its kind, but where they come in order.
         self.each_alone = slice(None if self.iterations or self.reuses else 1)
-        self.run: Run = functools.partial(
-            follow, self.protocol, self.network, seed=self.seed, iterations=self.iterations
-        )
+        of_fit = functools.partial(follow, iterations=self.iterations)
+        self.run: Run = functools.partial(of_fit, self.protocol, self.network, seed=self.seed)
         # Of single calls nobody asks what they leave.
         self.aside: Run = functools.partial(self.run, looks=bool(self.iterations))
         self.fails_on_few, self.ends_with = False, ""
@@ -188,11 +187,8 @@ class _Traces:
             self.in_kinds, self.tried_in_kinds = _in_kinds(self.run, kinds, apart=not self.reuses)
         self.fits += self.in_kinds
         self.looks = [(each.kept[2], each.kept[3]) for each in self.fits if len(each.kept) > _CALLS]
-        self.mixed = (
-            [_of_all_kinds(self.run, self.brief[0], sorted({1, 2, _SEVERAL, self.runs}))]
-            if self._leaves_in_use()
-            else []
-        )
+        sizes = sorted({1, 2, _SEVERAL, self.runs})
+        self.mixed = [_of_all_kinds(self.run, self.brief[0], sizes)] if self._leaves_in_use() else []
         self.looks += [look for each in self.mixed for look in _looks_at_all(each)]
         self.fits += self.mixed
         self.traces[0].is_as_another = self.fit.is_as_another  # by which it was judged
@@ -201,16 +197,13 @@ class _Traces:
         """Trace batches, calls without a channel, with masks or without; in ``several`` and ``unheard``."""
         self.runs = _batch_followed(self.traces[0])
         sizes = self.runs, _prime_below(self.runs), _SEVERAL, 2
-        self.batch, self.odd, self.three, self.two = (
-            [np.repeat(each, size, axis=0) for each in self.brief] for size in sizes
-        )
+        of_sizes = ([np.repeat(each, size, axis=0) for each in self.brief] for size in sizes)
+        self.batch, self.odd, self.three, self.two = of_sizes
         self.is_used_again = self.in_other_calls and not self.iterations and not self.reuses and self.runs > 2
         again = self.batch if self.is_used_again else []
         own = self.each_alone
-        if again:
-            self.several = [self.run([*again, self.two[0], self.three[0], self.odd[0]])]
-        else:
-            self.several = [self.aside(self.two[own])]
+        in_use = [*again, self.two[0], self.three[0], self.odd[0]]
+        self.several = [self.run(in_use) if again else self.aside(self.two[own])]
         self.unheard: list[Fit] = []
         if self.in_other_calls:
             repeated = [] if again else self.brief[: self.repeats]
@@ -257,9 +250,8 @@ class _Traces:
         for each in self.fits:  # it is compared by now, and would weigh on whoever keeps the proof
             each.kept, each.counts = [], []
         traced = self.runs if self.is_used_again else 2 if self.is_long else _SEVERAL
-        of_few = f", and their vectors as {FEW_ENTRIES} entries are" * (
-            self.is_cut and (self.is_long or traced > _SEVERAL)
-        )
+        are_few = self.is_cut and (self.is_long or traced > _SEVERAL)
+        of_few = f", and their vectors as {FEW_ENTRIES} entries are" * are_few
         larger = [f"more runs in one call are treated as {traced} are{of_few}"] * self.in_other_calls
         assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
         return Proof(tuple(telling), _tables([] if open_ else telling), open_, covers, assumes, tuple(self.iterations))
@@ -270,8 +262,8 @@ class _Traces:
         yield from (each.error for each in self.alone)
         yield disagreement(protocol, network, fit, self.inputs, seed=seed)
         yield other_frames(*self.traces)
-        yield from (f"{each.error}, where public numbers are others" for each in self.others if each.error)
-        yield from (f"{each.error}, where public numbers are others" for each in self.in_kinds if each.error)
+        turned = (*self.others, *self.in_kinds)
+        yield from (f"{each.error}, where public numbers are others" for each in turned if each.error)
         yield from (f"{each.error}, where no channel is given" for each in self.unheard if each.error)
         yield from (f"{each.error}, where calls of other kinds come before" for each in self.mixed if each.error)
         checked = (

@@ -235,13 +235,13 @@ def _expand(algorithm: Any, length: int, info: Any, backend: Any = None) -> KeyD
     return KeyDerivation(algorithm, length, info, extracts=False)
 
 
-def ciphers() -> dict[str, dict[str, Any]]:
-    """Return what stands for members of the modules of ciphers, by module, inner ones first, if these are loaded."""
-    return _members(tuple(name for name in (_CIPHERS, _HKDF, X25519) if name in sys.modules))
+OF_CIPHERS = (_CIPHERS, _HKDF, X25519)
+"""Modules of ciphers."""
 
 
 @functools.cache
-def _members(loaded: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def ciphers(loaded: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Return what stands for members of the modules of ciphers that are loaded, by module, inner ones first."""
     by_module: dict[str, dict[str, Any]] = {}
     if _CIPHERS in loaded:
         package, algorithms, modes = (sys.modules[_CIPHERS + each] for each in ("", ".algorithms", ".modes"))

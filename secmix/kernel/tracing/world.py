@@ -58,7 +58,7 @@ from secmix.kernel.randomness.coins import (
     noted_limit,
 )
 from secmix.kernel.randomness.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
-from secmix.kernel.randomness.keystreams import ALGORITHMS, KEYED, ciphers
+from secmix.kernel.randomness.keystreams import ALGORITHMS, KEYED, OF_CIPHERS, ciphers
 from secmix.kernel.randomness.older import PythonsDraws, RandomStateDraws
 from secmix.kernel.randomness.secret_bytes import SecretBytes, from_bytes, struct_packed, struct_unpacked, words_of
 from secmix.kernel.randomness.streams import number_drawn, system_bytes, system_number
@@ -331,7 +331,8 @@ def replacements() -> dict[int, Any]:
 def _ciphers() -> dict[int, Any]:
     """Return what stands for ciphers, and for the modules that they are taken from, by the identity of the original."""
     stands_for: dict[int, Any] = {}
-    for name, members in (ciphers() if "cryptography" in sys.modules else {}).items():
+    loaded = tuple(name for name in OF_CIPHERS if name in sys.modules)
+    for name, members in ciphers(loaded).items():
         original = sys.modules[name]
         inner = {key: stands_for[id(each)] for key, each in vars(original).items() if id(each) in stands_for}
         stands_for.update({id(getattr(original, key)): each for key, each in members.items()})
