@@ -183,9 +183,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
     ours = {(Path(file).relative_to(PACKAGE), line) for file, line in found if file.startswith(f"{PACKAGE}/")}
     believed = {(file, line) for file, line in ours if file.parts[0] not in AUDITED}
     assert {file.parts[0] for file, _ in believed} == {"kernel"}
-    assert (
-        len(believed) <= 2520
-    )  # the most is secure aggregation, 130 of them for plain calls; a few hang on what is installed
+    assert len(believed) <= 2520  # of secure aggregation, 130 for plain calls; a few hang on what is installed
     lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in {file for file, _ in believed})
     slips = FRESH_SLIPS + SLIPS_OF_TYPE + SLIPS_BEYOND
     more = (
