@@ -249,8 +249,8 @@ class _Traces:
         covers = tuple(dict.fromkeys(self._covers()))
         for each in self.fits:  # it is compared by now, and would weigh on whoever keeps the proof
             each.kept, each.counts = [], []
-        traced = self.runs if self.is_used_again else 2 if self.is_long else _SEVERAL
-        are_few = self.is_cut and (self.is_long or traced > _SEVERAL)
+        traced = self.runs if self.is_used_again else 2
+        are_few = self.is_cut and (self.is_long or traced > 2)
         of_few = f", and their vectors as {FEW_ENTRIES} entries are" * are_few
         larger = [f"more runs in one call are treated as {traced} are{of_few}"] * self.in_other_calls
         assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
