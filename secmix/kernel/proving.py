@@ -286,8 +286,7 @@ class _Traces:
         """Yield on what a claim hangs beyond which it says nothing."""
         fit, fits = self.fit, self.fits
         yield from (f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items())
-        if self.reuses and _leaves_something(fit):  # also where draw_masks keeps them
-            yield OUTLIVING
+        yield from [OUTLIVING] * (self.reuses and _leaves_something(fit))  # also where draw_masks keeps them
         of_one_kind = [fit, *self.discarded, *self.others]
         tried = _turns(fit, *self.others) if self.all_tried else {}
         untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]

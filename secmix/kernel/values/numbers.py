@@ -107,8 +107,7 @@ class Number:
         size, most = abs(by), self.below or self.span
         if most != INF:
             out.span = most + size if name == "add" else most / size
-        if name == "add" or by > 0:
-            out.least = self.least + by if name == "add" else self.least / by
+        out.least = self.least + by if name == "add" else self.least / by if by > 0 else -INF
         return keyed(held(out, self.step, size_of(by) if name == "add" else 0), name, self, by)
 
     # ------------------------------------------------------------------ followed
