@@ -52,6 +52,7 @@ from secmix.kernel.randomness.coins import (
     WARNINGS,
     Public,
     as_type,
+    by_value,
     clock,
     lifted,
     noted,
@@ -347,7 +348,8 @@ def _seed_sequence(entropy: Any = None, *, spawn_key: Any = (), **more: Any) -> 
     """
     if is_seed(entropy) and not more:
         return [entropy, *spawn_key] if spawn_key else entropy
-    return _not_followed(np.random.SeedSequence, "SeedSequence")(entropy, spawn_key=spawn_key, **more)
+    make = _not_followed(np.random.SeedSequence, "SeedSequence")
+    return by_value(make, entropy, spawn_key=spawn_key, **more)
 
 
 def _bits(name: str) -> Callable[..., Any]:
