@@ -139,22 +139,28 @@ def _traced_inputs(observation: SumObservation, iteration: int) -> Array:
 
 def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, iterations: list[int]) -> Proof:
     """Return the proof of a protocol on a network, made once for all adversaries of an audit."""
-    _return_freed_memory()  # a trace takes much, and none of what messages of many runs took
     kinds, data = tuple(type(each) for each in _parts(protocol)), [each.tobytes() for each in calls]
     if any(_says_itself(kind) for kind in kinds):
-        return prove(protocol, network, calls, seed=seed, iterations=iterations)
+        return _made_in_room(protocol, network, calls, seed, iterations)
     try:
         pickled = pickle.dumps((protocol, network.n, network.edges.tobytes(), data, seed, iterations))
     except Exception:  # a user's object may refuse in any way
-        return prove(protocol, network, calls, seed=seed, iterations=iterations)
+        return _made_in_room(protocol, network, calls, seed, iterations)
     # Bytes name a class; its identity distinguishes it from another of that name.
     key = kinds, hashlib.sha256(pickled).digest()
     if key not in _PROOFS:
         while len(_PROOFS) >= _MOST_CACHED:
             _PROOFS.pop(next(iter(_PROOFS)))
-        _PROOFS[key] = prove(protocol, network, calls, seed=seed, iterations=iterations)
-        _return_freed_memory()
+        _PROOFS[key] = _made_in_room(protocol, network, calls, seed, iterations)
     return _PROOFS[key]
+
+
+def _made_in_room(protocol: Any, network: Network, calls: list[Array], seed: int, iterations: list[int]) -> Proof:
+    """Prove; a trace takes much memory, and none of what messages of many runs took."""
+    _return_freed_memory()
+    proof = prove(protocol, network, calls, seed=seed, iterations=iterations)
+    _return_freed_memory()
+    return proof
 
 
 def _return_freed_memory() -> None:

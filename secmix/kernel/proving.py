@@ -294,9 +294,9 @@ class _Traces:
         untried += [turns for turns in in_others if turns not in self.tried_in_kinds]
         names = dict.fromkeys(name for turns in untried for _, name in turns)
         yield from (f"{name}, on which more hangs than was tried" for name in names)
-        if self.iterations:  # what a call leaves is followed, where all begin alike but the first: it may fill a cache
-            self.looks = [(fit.kept[0], each.kept[0]) for each in fits[2:]]
-        changes = (f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in self.looks if each[0] != each[1])
+        # In order, what a call leaves is followed, where all begin alike but the first: it may fill a cache.
+        looks = [(fit.kept[0], each.kept[0]) for each in fits[2:]] if self.iterations else self.looks
+        changes = (f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1])
         yield from itertools.islice(changes, 1)
 
 

@@ -1,4 +1,4 @@
-"""What is checked beside a trace: plain calls, other inputs, what nodes hold, and calls as they come in use.
+"""Check what stands beside a trace: plain calls, other inputs, what nodes hold, and calls as they come in use.
 
 A trace is to do what NumPy does. In a plain call the protocol's numbers are NumPy's own; public numbers come out as
 they did in the trace, of which each kind of call, and each way that it takes, is checked so. Forms are to hang on no
@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from secmix.kernel.randomness.coins import ITSELF, Public
 from secmix.kernel.randomness.streams import follows
 from secmix.kernel.tracing.kept import kept
 from secmix.kernel.tracing.trace import (
@@ -28,7 +27,9 @@ from secmix.kernel.tracing.trace import (
     copied,
     draws_of,
     have_draws_in_common,
+    iteration_of,
     made_by_protocol,
+    masks_given,
     traced_call,
 )
 from secmix.kernel.tracing.world import drawing_apart, drawn_again, modules_of, with_method
@@ -76,9 +77,9 @@ def _untraced(
 def otherwise_in_plain_calls(protocol: Any, network: Network, fit: Fit, *, seed: int) -> str:
     """Say how plain calls differ from those of a fit, of its kinds and with its public numbers; empty: they do not.
 
-    Nothing is said of a fit that claims no more than what was traced.
+    Nothing is said of a fit that claims no more than what was traced; the fit itself has not failed.
     """
-    if fit.trace.by_value or fit.trace.left or fit.trace.flip is not None:
+    if fit.trace.by_value:
         return ""
     try:
         blocks, results = _plain_calls(copied(protocol), network, fit, seed)
@@ -96,10 +97,8 @@ def _plain_calls(protocol: Any, network: Network, fit: Fit, seed: int) -> tuple[
         for (trace.call, given), way in zip(enumerate(fit.inputs), fit.ways, strict=True):
             masks = masks if reuses else None
             if (way.masks_seed is not None or reuses) and masks is None:
-                draws = draws_of(seed if way.masks_seed is None else way.masks_seed, trace.call, 9)
-                masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
-            any_at_all = Public(trace.call, "the iteration", of=ITSELF)
-            channel.iteration = fit.iterations[trace.call] if fit.iterations else any_at_all  # type: ignore[assignment]
+                masks = masks_given(protocol, network, given, way, seed)
+            channel.iteration = iteration_of(fit)
             with drawing_apart(beside), made_by_protocol(channel, way):
                 rng, own = draws_of(seed, trace.call), channel if way.is_heard else None
                 result, _ = traced_call(protocol, np.array(given, dtype=float), network, rng, masks, own)

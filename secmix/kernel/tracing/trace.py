@@ -329,14 +329,12 @@ def follow(
                 reuses = getattr(protocol, "reuses_masks", False)
                 masks = masks if reuses else None
                 if (way.masks_seed is not None or reuses) and masks is None:
-                    draws = draws_of(seed if way.masks_seed is None else way.masks_seed, trace.call, 9)
                     first, streams = trace.next, len(trace.streams)
-                    masks = protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
+                    masks = masks_given(protocol, network, given, way, seed)
                     if reuses:
                         trace.lasting = range(first, trace.next)
                         trace.lasting_streams = range(streams, len(trace.streams))
-                any_at_all = Public(trace.call, "the iteration", of=ITSELF)
-                channel.iteration = iterations[trace.call] if iterations else any_at_all  # type: ignore[assignment]
+                channel.iteration = iteration_of(fit)
                 with drawing_apart(beside), made_by_protocol(channel, way):
                     _follow_call(protocol, network, private, draws_of(seed, trace.call), masks, channel, way.is_heard)
                 look(varying)
@@ -353,6 +351,18 @@ def follow(
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
     return fit
+
+
+def masks_given(protocol: Any, network: Network, given: Any, way: Way, seed: int) -> Any:
+    """Draw the masks that the call under way is given."""
+    draws = draws_of(seed if way.masks_seed is None else way.masks_seed, now().call, 9)
+    return protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
+
+
+def iteration_of(fit: Fit) -> Any:
+    """Return the iteration of the call under way: its number, or where calls may be any, one that is public."""
+    call = now().call
+    return fit.iterations[call] if fit.iterations else Public(call, "the iteration", of=ITSELF)
 
 
 @contextmanager

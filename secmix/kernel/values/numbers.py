@@ -156,7 +156,7 @@ class Number:
             scale, modulus = self.scale + other.scale, common_step(self.modulus, other.modulus)
             if scale == 0 and modulus == INF:
                 return value
-            if any(_is_less(scale, modulus, each) for each in (self, other)):
+            if any(_is_less(scale, modulus, each.scale, each.modulus) for each in (self, other)):
                 modulus = 0
             form = self.form if scale != 0 else None  # a mask is off again: what is left is public once it is reduced
             out = Number(value, form, modulus, depends, step, scale=scale or 1, pure=scale != 0)
@@ -232,7 +232,7 @@ class Number:
             form, scale = (form, scale) if len(left) == len(form) else (left, 1)
         known = by if divides else common_step(modulus, by) if self.modulus else 0
         pure = divides or self.pure
-        if not divides and self.pure and _is_less(scale, known, self):
+        if not divides and self.pure and _is_less(scale, known, self.scale, self.modulus):
             known = 0
         out = Number(value, form, known, self.depends, common_step(self.step, by), scale=scale, pure=pure)
         out.below, out.made_of = by, () if out.is_followed else (self,)
@@ -644,13 +644,12 @@ def sum_with_coins(a: Number, b: Number) -> Any:
     return one + other if any(several) else None
 
 
-def _is_less(scale: Any, modulus: Any, number: Number) -> bool:
-    """Say whether ``scale`` times its form, modulo ``modulus``, tells less of that than what is known of a number.
+def _is_less(scale: Any, modulus: Any, before: Any, known: Any) -> bool:
+    """Say whether ``scale`` times a form, by ``modulus``, tells less of it than ``before`` times it, by ``known``.
 
     Such a residue tells the form modulo the modulus, divided by what this has in common with the scale.
     """
-    known = scale != 0 and 0 < modulus < INF
-    return bool(known and _period(scale, modulus) != _period(number.scale, number.modulus))
+    return bool(scale != 0 and 0 < modulus < INF and _period(scale, modulus) != _period(before, known))
 
 
 def _period(scale: Any, modulus: Any) -> Any:
@@ -666,7 +665,7 @@ def _law_of_product(
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Return scale, modulus, step, size and least value of a number of such a law times ``by``, of the type of zero."""
     known = times(modulus, by, zero)
-    if pure and scale * by != 0 and 0 < known < INF and _period(scale * by, known) != _period(scale, modulus):
+    if pure and _is_less(scale * by, known, scale, modulus):
         known = 0
     span = None if most == INF else most * abs(by)
     return scale * by, known, times(step, by, zero), span, least * by if by > 0 else -INF

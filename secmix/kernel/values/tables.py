@@ -144,11 +144,16 @@ class Table:
             out._leave_out()
         return out
 
+    @property
+    def _used(self) -> Any:
+        """Say which of its variables are in it, (V,)."""
+        return self.coefficients.any(axis=tuple(range(self.scale.ndim)))
+
     def _leave_out(self) -> None:
         """Leave out variables that are not in it."""
         if self.is_projected:
             return
-        used, self.written = self.coefficients.any(axis=tuple(range(self.scale.ndim))), 0
+        used, self.written = self._used, 0
         self.columns = _shared(self.columns[used].tobytes())
         if not used.all():  # else it is a copy, which may be large
             self.coefficients = self.coefficients.compress(used, -1)
@@ -249,8 +254,7 @@ class Table:
         """Return the variables that are in it, (k,); where these are not carried, the columns, which no trace has."""
         if self.is_projected:
             return self.columns
-        used = self.coefficients.any(axis=tuple(range(self.scale.ndim)))
-        return np.add.outer(self.columns[used], np.arange(self.values.shape[-1])).ravel()
+        return np.add.outer(self.columns[self._used], np.arange(self.values.shape[-1])).ravel()
 
 
 def constants(values: Any) -> Table:

@@ -1,4 +1,4 @@
-"""What is written into the transcript past the channel's methods, in later rounds."""
+"""Write into the transcript past the channel's methods, in later rounds."""
 
 from __future__ import annotations
 

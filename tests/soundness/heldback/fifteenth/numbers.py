@@ -1,4 +1,4 @@
-"""What nodes compute of their own data before it is masked."""
+"""Compute something of each node's own data before it is masked."""
 
 from __future__ import annotations
 
