@@ -309,7 +309,7 @@ def test_a_key_that_is_kept_is_told_from_another() -> None:
 def test_where_nothing_is_loaded_nothing_stands_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("cryptography.hazmat.primitives.")]:
         monkeypatch.delitem(sys.modules, name)
-    assert ciphers() == {}
+    assert ciphers(()) == {}
     assert drawn_by(bytes) == {}
 
 
