@@ -336,9 +336,10 @@ def bare(number: Any) -> int | None:
 def secret_pieces(number: Number) -> list[Piece]:
     """Return the draw that a number is, or is the rest of, or the bytes of draws that lie side by side in it."""
     if (piece := residue(number)) is not None:
-        return [piece]
-    if isinstance(number.key, tuple) and number.key[0].startswith(_BYTE):
-        return [octet(("draw", bare(number.key[1])), int(number.key[0].removeprefix(_BYTE)))]
+        return _as_octets(piece)
+    if isinstance(number.key, tuple) and number.key[0].startswith(_PART):
+        first, end = map(int, number.key[0].removeprefix(_PART).split(":"))
+        return octets_of_draw(bare(number.key[1]), end)[first:]
     pieces: list[Piece] = []
     left = number.value if number.modulus == INF else None
     for variable, coefficient in sorted(number.terms.items(), key=operator.itemgetter(1)):
@@ -351,6 +352,13 @@ def secret_pieces(number: Number) -> list[Piece]:
         pieces += octets_of_draw(variable, -(-(own.range - 1).bit_length() // 8))
         left -= coefficient * own.value
     return pieces if left == 0 else []
+
+
+def _as_octets(piece: Piece) -> list[Piece]:
+    """Return the rest of a draw as its first bytes, if it is those: so bytes that are read as a number are the same."""
+    _, variable, modulus = piece
+    octets = octets_of_draw(variable, (modulus - 1).bit_length() // 8)
+    return octets if modulus == 256 ** len(octets) < now().own(variable).range else [piece]
 
 
 def number_of(octets: SecretBytes, order: str) -> Any:
@@ -368,21 +376,22 @@ def number_of(octets: SecretBytes, order: str) -> Any:
         words = _words_of_draws(pieces)
         if words is not None:
             return words
-        if len(pieces) == 1:
-            return _byte_of(of[1], first)
+        if [*pieces] == octets_of_draw(of[1], first + len(pieces))[first:]:
+            return _part_of(of[1], first, len(pieces))
     elif kind == "byte" and all(piece == octet(of, first + k) for k, piece in enumerate(octets.pieces)):
         return now().streams[of].word(first, value, len(octets), order)
     now().leave("secret bytes of several kinds as one number")
     return value
 
 
-_BYTE = "byte "
+_PART = "bytes of a draw "
 
 
-def _byte_of(variable: int, place: int) -> Number:
-    """Return a byte of a draw as a number, which says what it is a piece of."""
-    number = function(f"{_BYTE}{place}", lambda value: value >> 8 * place & 255, draw_of(variable), step=1)
-    number.below = 256
+def _part_of(variable: int, first: int, count: int) -> Number:
+    """Return some bytes of a draw as a number, which says what it is a piece of."""
+    below, name = 256**count, f"{_PART}{first}:{first + count}"
+    number = function(name, lambda value: value >> 8 * first & below - 1, draw_of(variable), step=1)
+    number.below = below
     return number  # type: ignore[no-any-return]
 
 

@@ -118,6 +118,9 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
     ),
     "shares that are joined": lambda seed, m, channel: _words(np.random.default_rng(_joined([*map(int, seed)])), m),
     "halves": lambda seed, m, channel: _words(np.random.default_rng([s % 2**32 for s in seed]), m),
+    "words of its bytes": lambda seed, m, channel: _words(
+        np.random.default_rng(np.random.SeedSequence(struct.unpack("<8I", seed.tobytes()))), m
+    ),
 }
 SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
     "one word": (lambda seed, m, channel: _words(np.random.default_rng(seed[0]), m), 64),
@@ -126,6 +129,14 @@ SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
         48,
     ),
     "a residue": (lambda seed, m, channel: _words(np.random.default_rng(seed[0] % 2**32), m), 32),
+    "a word of its bytes": (
+        lambda seed, m, channel: _words(np.random.default_rng(struct.unpack("<8I", seed.tobytes())[3]), m),
+        32,
+    ),
+    "the middle of a word": (
+        lambda seed, m, channel: _words(np.random.default_rng(int.from_bytes(seed.tobytes()[2:6], "little")), m),
+        32,
+    ),
     "few bytes": (
         lambda seed, m, channel: _blocks(lambda b: hashlib.sha256(seed.tobytes()[:6] + b).digest(), m),
         48,
@@ -583,3 +594,12 @@ def test_seeds_in_another_order_may_be_the_same(pieces: Callable[[], list[Any]])
 
 def _agreed() -> Any:
     return stream_of(AGREED, [("draw", v, 2**64) for v in _draws(4, 2**64)])
+
+
+def test_halves_and_words_of_the_same_bytes_are_the_same_seed() -> None:
+    def both_ways(seed: Any, m: int, channel: Any) -> Any:
+        one = _words(np.random.default_rng([each % 2**32 for each in seed]), m)
+        return one - _words(np.random.default_rng(struct.unpack("<8I", seed.tobytes())[::2]), m)
+
+    found = clear(_proof(both_ways), NETWORK, CuriousServer())
+    assert not isinstance(found, KnownSums) or len(found.sums) > 1  # every number that is sent has no mask
