@@ -60,7 +60,7 @@ from secmix.kernel.randomness.coins import (
 )
 from secmix.kernel.randomness.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
 from secmix.kernel.randomness.keystreams import ALGORITHMS, KEYED, OF_CIPHERS, ciphers
-from secmix.kernel.randomness.older import PythonsDraws, RandomStateDraws
+from secmix.kernel.randomness.older import PythonsDraws, RandomStateDraws, by_system
 from secmix.kernel.randomness.secret_bytes import SecretBytes, from_bytes, struct_packed, struct_unpacked, words_of
 from secmix.kernel.randomness.streams import number_drawn, system_bytes, system_number
 from secmix.kernel.tracing.kept import AT_FIRST, is_filled
@@ -653,6 +653,8 @@ def replaced(modules: Iterable[str], own: frozenset[str] | None = None) -> Itera
         for module, instead in names.items():
             stack.enter_context(_with_names(vars(module), **instead))
         stack.enter_context(_with_names(sys.modules, **{each.__name__: by_id[id(each)] for each in _WHOLE_MODULES}))
+        for name, method in by_system(system_number, system_bytes).items():
+            stack.enter_context(with_method(random.SystemRandom, name, method))
         for kind in _SPARSE:
             f = kind.__matmul__
             product = lambda a, b, f=f: a.toarray() @ b if isinstance(b, Followed) else f(a, b)  # noqa: E731
@@ -700,8 +702,10 @@ def drawn_again(modules: set[str]) -> Iterator[None]:
     def made(seed: Any = None) -> Any:
         return np.random.default_rng([7, next(count)] if seed is None else seed)
 
-    drawn = {"randbelow": lambda bound: number_drawn(bound, next(count)), "token_bytes": octets}
-    drawn["randbits"] = lambda k: number_drawn(2**k, next(count))
+    def below(bound: int) -> int:
+        return number_drawn(bound, next(count))
+
+    drawn = {"randbelow": below, "token_bytes": octets, "randbits": lambda k: below(2**k)}
     again: dict[int, Any] = {id(getattr(secrets, name)): each for name, each in drawn.items()}
     again |= {id(os.urandom): octets, id(np.random.default_rng): made, id(secrets): standing_for(secrets, drawn)}
     again |= {
@@ -720,4 +724,6 @@ def drawn_again(modules: set[str]) -> Iterator[None]:
             names = {key: again[id(each)] for key, each in space.items() if id(each) in again and key[:2] != "__"}
             stack.enter_context(_with_names(space, **names))
         stack.enter_context(_with_names(vars(builtins), __import__=get))
+        for method, instead in by_system(below, octets).items() if modules else ():
+            stack.enter_context(with_method(random.SystemRandom, method, instead))
         yield
