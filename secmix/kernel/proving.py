@@ -232,9 +232,10 @@ class _Traces:
         """Say whether anything is left by a call of any kind, also of those kinds that take long to trace."""
         if not self.in_other_calls or self.iterations or self.reuses:
             return False
-        sizes = {1, 2, _SEVERAL, self.runs, largest_batch(_size(self.fit) // max(len(self.fit.results), 1))}
+        largest = largest_batch(_size(self.fit) // max(len(self.fit.results), 1))
+        kinds = [*itertools.product(sorted({1, 2, _SEVERAL, self.runs}), _WAYS), (largest, _UNHEARD)]
         return any(map(_leaves_something, self.fits)) or _leaves_untraced(
-            self.protocol, self.network, self.brief[0], sizes, self.seed
+            self.protocol, self.network, self.brief[0], kinds, self.seed
         )
 
     def proof(self) -> Proof:
@@ -333,15 +334,15 @@ def _looks_at_all(fit: Fit) -> list[tuple[Any, Any]]:
     return [(first, each) for each in later]
 
 
-def _leaves_untraced(protocol: Any, network: Network, inputs: Any, sizes: Iterable[int], seed: int) -> bool:
-    """Say whether an untraced call of any kind leaves anything, also of those kinds that take long to trace."""
+def _leaves_untraced(protocol: Any, network: Network, inputs: Any, kinds: Iterable[tuple[int, Way]], seed: int) -> bool:
+    """Say whether an untraced call of any kind, of so many runs, leaves anything: also of those that are not traced."""
     used, channel, modules, rng = copied(protocol), Channel(), modules_of(protocol), np.random.default_rng([seed])
 
     def look() -> Any:
         return kept(used, network, channel.__dict__, modules, frozenset())[0]
 
     before = look()
-    for size, way in itertools.product(sorted(sizes), _WAYS):
+    for size, way in kinds:
         batch = np.repeat(inputs, size, axis=0)
         with suppress(Exception):  # of which others tell
             masks = used.draw_masks(size, inputs.shape[2], network, rng) if way.masks_seed is not None else None

@@ -387,20 +387,28 @@ def _other_batches(
         copied(protocol).draw_masks(most, each.shape[2], network, np.random.default_rng([seed, 9])) for each in inputs
     ]
 
+    rng = np.random.default_rng([seed])
+    before = rng.bit_generator.state
+
     def call(part: slice) -> list[Block]:
-        channel, rng, of_these = Channel(), np.random.default_rng([seed]), copied(protocol)
+        channel, of_these, rng.bit_generator.state = Channel(), copied(protocol), before
         for channel.iteration, batch, masks in zip(fit.iterations or (0,), batches, draws, strict=True):
             of_these.average(batch[part], network, rng, masks=masks[part], channel=channel)
         return list(channel.transcript)
 
     if any(map(_is_repeated, draws)):
         return f"two of {most} runs in one call have the same masks"
-    runs = min(most, _DRAWN_OF_SEEDS if fit.trace.streams else MOST_FOLLOWED)
-    if have_draws_in_common(protocol, network, runs, min(inputs[0].shape[2], FEW_ENTRIES), seed):
+    m = inputs[0].shape[2]
+    entries = min(m, FEW_ENTRIES)
+    of_run = max(each.size for each in draws) * entries // (m * most)
+    runs = _DRAWN_OF_SEEDS if fit.trace.streams else max(_DRAWN // max(of_run, 1), _DRAWN_OF_SEEDS)
+    runs = min(runs, most, MOST_FOLLOWED)
+    if have_draws_in_common(protocol, network, runs, entries, seed):
         return f"masks of several of {runs} runs in one call are made of the same draws"
     if _share_masks(protocol, network, fit, inputs[0], draws[0], seed):
         return f"two of {most} runs in one call have the same masks, where the protocol draws them"
     together = call(slice(None))
+    alike = alike and rng.bit_generator.state == before  # else these runs have other coins of their nodes' own
     for some in _batches(most, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2))):
         if difference := _unlike(together, call(some), alike, some, most):
             return f"{difference} is another message among {most} runs in one call than among {len(batches[0][some])}"
@@ -420,6 +428,7 @@ def _batches(most: int, sizes: int) -> Iterator[slice]:
         end -= size
 
 
+_DRAWN = 20_000  # masks of several runs that are followed
 _DRAWN_OF_SEEDS = 17  # runs whose masks are followed where seeds make them: each is compared with all others
 _FEW_RUNS = 5  # of equal inputs: where masks cancel, rounding and wrapped words leave fewer different numbers
 
@@ -503,10 +512,15 @@ def _unlike(blocks: list[Block], others: list[Block], alike: bool, part: slice =
         same_kind = payload.dtype == other.payload.dtype and payload.dtype.kind in "biuf"
         if not same_kind or frame_of(block, payload) != frame_of(other, other.payload):
             return f"'{block.kind}' in round {block.round}"
-    if not alike or all((x == other.payload).all() for x, other in zip(payloads, others, strict=True)):
+    if not alike:
         return ""
-    a, b = (np.concatenate([x.ravel() for x in each], dtype=float) for each in (payloads, [x.payload for x in others]))
-    sizes = [x.payload.ravel() for x in others if x.payload.dtype.kind != "b"]
-    same = near(a, b, ROUNDING * np.fmax.reduce(abs(np.concatenate([np.zeros(1), *sizes]))))
-    place = np.cumsum([each.size for each in payloads]).searchsorted(same.argmin(), "right")
-    return "" if same.all() else f"'{blocks[place].kind}' in round {blocks[place].round}"
+    pairs = [(block, x, other.payload) for block, x, other in zip(blocks, payloads, others, strict=True)]
+    allowed = ROUNDING * max(
+        (float(np.fmax.reduce(abs(y), axis=None, initial=0)) for _, _, y in pairs if _is_float(y)), default=0.0
+    )
+    unlike = (block for block, x, y in pairs if not (near(x, y, allowed) if _is_float(y) else x == y).all())
+    return next((f"'{block.kind}' in round {block.round}" for block in unlike), "")
+
+
+def _is_float(payload: Any) -> bool:
+    return bool(payload.dtype.kind == "f")

@@ -64,6 +64,7 @@ from secmix.transcript import Block, Channel, Transcript, listening, passed_on, 
 
 ROUNDING = 1e-12
 """By how much of the largest number on the way sums of floats may differ that are added up in another order."""
+_WHOLE_AS_FLOAT = 2**53  # a seed of more values is no part of a sum of floats
 RESULT = "what the node ends with"
 
 
@@ -113,8 +114,9 @@ class Fit:
 
     @cached_property
     def largest(self) -> float:
-        """The largest number on the way, once the fit is done."""
-        return max((abs(float(v.value)) for v in self.trace.variables.values()), default=1.0)
+        """The largest number on the way, once the fit is done; but for words, which are compared bit for bit."""
+        several = (v for v in self.trace.variables.values() if v.kind != "draw" or v.range <= _WHOLE_AS_FLOAT)
+        return max((abs(float(v.value)) for v in several), default=1.0)
 
     @cached_property
     def largest_data(self) -> float:

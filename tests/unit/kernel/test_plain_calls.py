@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from soundness.heldback.fifteenth import aliases, casts, folds, fresh, journal, lengths, more, pinned, right, sizes
+from soundness.heldback.sixteenth import seeded
 
 from secmix import Network
 from secmix.adversaries import CuriousServer
@@ -48,6 +49,12 @@ def test_what_a_trace_takes_for_something_else_is_not_cleared(kind: type) -> Non
 @pytest.mark.parametrize("kind", _OF_OTHER_KINDS)
 def test_what_goes_wrong_in_calls_of_one_kind_is_not_cleared(kind: type) -> None:
     assert not is_cleared(kind())
+
+
+@pytest.mark.parametrize("kind", [each for name, each in vars(seeded).items() if name[0] == "W"])
+def test_floats_beside_seeds_differ_by_no_more_than_floats_do(kind: type) -> None:
+    """Words of seeds are large: a mask that is lost beside them is not to be taken for rounding."""
+    assert not is_cleared(kind(), nodes=3)
 
 
 @pytest.mark.parametrize("kind", [pinned.WPinnedSeeds, pinned.WPinnedKeys, pinned.WPinnedByVersion])
