@@ -1,0 +1,127 @@
+"""Say whether whoever sends a message can compute it: of numbers that it was sent added up it knows no single one.
+
+A simulation may take masks off that nobody told the one who takes them off, which no implementation can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from secmix.kernel.randomness.streams import follows
+from secmix.kernel.tracing.trace import RESULT, Fit, Message
+from secmix.kernel.values.current_trace import Trace
+from secmix.kernel.values.forms import variables_in
+from secmix.kernel.values.numbers import Number, traced_back
+
+_MOST = 5_000  # numbers that are sent or held in a run: of more it is not asked
+
+
+class _Held:
+    """What a node or the server knows: some variables, and combinations of others, as bits of whole numbers."""
+
+    def __init__(self, node: int, first: int, trace: Trace) -> None:
+        self.node, self.first, self.trace = node, first, trace
+        self.known = self.met = self.asked = 0
+        self.combinations: list[int] = []
+
+    def add(self, combinations: Iterable[int], parts: int) -> None:
+        """Add combinations, and variables of which functions are known that are not followed: all may follow."""
+        self.known |= parts
+        for each in combinations:
+            self.met |= each
+            if each & (each - 1):
+                self.combinations.append(each)
+            else:
+                self.known |= each
+
+    def makes(self, combination: int) -> bool:
+        """Say whether what is known may make a combination of this node."""
+        self._ask(combination | self.met, streams=False)
+        if self._spans(combination & ~self.known):
+            return True
+        self._ask(combination | self.met, streams=True)
+        return self._spans(combination & ~self.known)
+
+    def _spans(self, target: int) -> bool:
+        """Say whether combinations may add up to one: so not, where each has a variable that no other takes away."""
+        left, of_parts = list[int](), 0
+        for each in reversed(self.combinations):  # the last first, of which a node mostly makes what it sends
+            if not target & ~of_parts:
+                return True
+            left.append(each & ~self.known)
+            of_parts |= 0 if left[-1] & ~target else left[-1]
+        while target & ~of_parts:
+            once = twice = 0
+            for each in left:
+                twice |= once & each
+                once |= each
+            remaining = [each for each in left if not each & once & ~twice & ~target]
+            if len(remaining) == len(left) or target & ~once:
+                return not target & ~once
+            left = remaining
+        return True
+
+    def _ask(self, variables: int, *, streams: bool) -> None:
+        """Note which variables the node made itself; of ``streams`` those of which it has the seed."""
+        for k in _places(variables & ~self.known & ~(0 if streams else self.asked)):
+            own = self.trace.variables[self.first + k]
+            if own.kind != "draw":
+                is_own = own.node == self.node
+            else:
+                is_own = streams and own.stream >= 0 and follows(self.first + k, self._has_beside(k), self.trace)
+            self.known |= is_own << k
+        self.asked |= variables
+
+    def _has_beside(self, k: int) -> Callable[[int], bool]:
+        return lambda v: v != self.first + k and bool((self.met | self.known) >> (v - self.first) & 1)
+
+
+def not_computed(fit: Fit) -> str:
+    """Name the first message that is no combination of what its sender made, held or was sent; empty: none.
+
+    It is asked which variables a combination leaves over, whatever its coefficients are: in any ring a number with one
+    that is in nothing else, and not in what is sent, has no part in it.
+    """
+    are_alike = all(message.rows.table is not None for message in fit.messages)  # their entries
+    entries = 1 if are_alike else max((message.rows.shape[2] for message in fit.messages), default=0)
+    numbers = sum(len(message.rows) * entries for message in fit.messages)
+    if numbers > _MOST or fit.trace.projects is not None:
+        return ""
+    first = fit.trace.ends[0]
+    held = {node: _Held(node, first, fit.trace) for node in (*range(fit.n), -1)}
+    for message in fit.messages:
+        of_row = {row: _told(message, row, first, entries) for row in {*message.content}}
+        for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
+            combinations, parts = of_row[row]
+            if message.frame[3] == "held" and message.frame[2] != RESULT:
+                held[sender].add(combinations, parts)
+                continue
+            if not all(map(held[sender].makes, combinations)):
+                return f"{message} from {sender} takes sums apart of which nobody told it a part: send it, or note it with hold"
+            held[receiver].add(combinations, parts)
+    return ""
+
+
+def _told(message: Message, row: int, first: int, entries: int) -> tuple[list[int], int]:
+    """Return the combinations that a row tells in its first run, and the variables of what is not followed in it."""
+    table = message.rows.table
+    if table is not None:
+        columns = table.columns[table.coefficients[row, 0] != 0] - first
+        return [_bits(columns + entry) for entry in range(min(entries, message.rows.shape[2])) if columns.size], 0
+    cells = [each for each in message.rows.reading[row, 0].tolist() if isinstance(each, Number)]
+    combinations = [_bits(np.array([*each.terms]) - first) for each in cells if each.is_followed]
+    parts = traced_back(each for each in cells if not each.is_followed)[0]
+    return [*filter(None, combinations)], _bits(np.unique(variables_in([each.form for each in parts])) - first)
+
+
+def _bits(places: Iterable[int]) -> int:
+    return sum(1 << int(place) for place in places)
+
+
+def _places(bits: int) -> Iterator[int]:
+    """Yield which bits are set."""
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
