@@ -29,6 +29,7 @@ from secmix.kernel.tracing.checks import (
 )
 from secmix.kernel.tracing.kept import KEPT, first_change, kept
 from secmix.kernel.tracing.projections import BY_PRODUCTS, by_projections, stands_for_others
+from secmix.kernel.tracing.senders import not_computed
 from secmix.kernel.tracing.trace import Fit, Way, copied, follow, uncollected
 from secmix.kernel.tracing.world import modules_of
 from secmix.kernel.values.algebra import UNIFORM, Component, Row, components, components_of_tables
@@ -250,11 +251,12 @@ class _Traces:
         covers = tuple(dict.fromkeys(self._covers()))
         for each in self.fits:  # it is compared by now, and would weigh on whoever keeps the proof
             each.kept, each.counts = [], []
-        traced = self.runs if self.is_used_again else 2
-        are_few = self.is_cut and (self.is_long or traced > 2)
-        of_few = f", and their vectors as {FEW_ENTRIES} entries are" * are_few
-        larger = [f"more runs in one call are treated as {traced} are{of_few}"] * self.in_other_calls
-        assumes = _assumptions(fit, larger, [place for place, _ in (*fit.trace.guards, *guards)], texts)
+        *sizes, largest = sorted({len(given) for each in self.fits for given in each.inputs})
+        of_sizes = f"{', '.join(map(str, sizes))} and {largest}" if sizes else str(largest)
+        of_few = f", and vectors as {FEW_ENTRIES} entries" * (self.is_cut and (self.is_long or largest > 2))
+        others = f"calls of other numbers of runs than {of_sizes} treat each run as these do{of_few}"
+        of_runs = [f"{others}, with masks that are handed over as with those drawn"] * self.in_other_calls
+        assumes = _assumptions(fit, of_runs, [place for place, _ in (*fit.trace.guards, *guards)], texts)
         return Proof(tuple(telling), _tables([] if open_ else telling), open_, covers, assumes, tuple(self.iterations))
 
     def _reasons(self, telling: list[Fit], guards: dict[Any, Any], texts: list[Place]) -> Iterator[str]:
@@ -280,6 +282,7 @@ class _Traces:
         met = (guard for each in elsewhere for guard in _guards(each) if guard not in guards)
         yield from (f"a guard that calls of one run on a channel do not meet: {place}" for place, _ in met)
         yield from (shared_coins(each) or not_explained(each) for each in telling)
+        yield from (not_computed(each) for each in (fit, *self.others))
         if self.in_other_calls:
             yield other_calls(protocol, network, fit, self.inputs, seed=seed)
 
@@ -490,11 +493,11 @@ def _cells(payloads: Iterable[Followed]) -> Iterator[Row]:
             yield from (((k, row), cell) for cell in traced_back(lost)[0])
 
 
-def _assumptions(fit: Fit, larger: Iterable[str], stops: Iterable[Place], texts: Iterable[Place]) -> tuple[str, ...]:
+def _assumptions(fit: Fit, of_runs: Iterable[str], stops: Iterable[Place], texts: Iterable[Place]) -> tuple[str, ...]:
     overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
-    assumed += larger
+    assumed += of_runs
     functions = dict.fromkeys(each.key[0] for each in fit.trace.streams if each.pieces and each.key[0] != PUBLIC)
     weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in functions)
     if functions:

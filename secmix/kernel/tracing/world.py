@@ -653,8 +653,8 @@ def replaced(modules: Iterable[str], own: frozenset[str] | None = None) -> Itera
         for module, instead in names.items():
             stack.enter_context(_with_names(vars(module), **instead))
         stack.enter_context(_with_names(sys.modules, **{each.__name__: by_id[id(each)] for each in _WHOLE_MODULES}))
-        for name, method in by_system(system_number, system_bytes).items():
-            stack.enter_context(with_method(random.SystemRandom, name, method))
+        for name, draws in by_system(system_number, system_bytes).items():
+            stack.enter_context(with_method(random.SystemRandom, name, draws))
         for kind in _SPARSE:
             f = kind.__matmul__
             product = lambda a, b, f=f: a.toarray() @ b if isinstance(b, Followed) else f(a, b)  # noqa: E731
