@@ -253,10 +253,13 @@ class _Traces:
             each.kept, each.counts = [], []
         *sizes, largest = sorted({len(given) for each in self.fits for given in each.inputs})
         of_sizes = f"{', '.join(map(str, sizes))} and {largest}" if sizes else str(largest)
-        of_few = f", and vectors as {FEW_ENTRIES} entries" * (self.is_cut and (self.is_long or largest > 2))
-        others = f"calls of other numbers of runs than {of_sizes} treat each run as these do{of_few}"
-        of_runs = [f"{others}, with masks that are handed over as with those drawn"] * self.in_other_calls
-        assumes = _assumptions(fit, of_runs, [place for place, _ in (*fit.trace.guards, *guards)], texts)
+        others = [f"calls of other numbers of runs than {of_sizes} treat each run as these do"]
+        others += ["masks that are handed over are used as those that are drawn"]
+        if self.is_cut and (self.is_long or largest > 2):
+            others += [f"calls of several runs treat all entries of a vector as {FEW_ENTRIES} of them"]
+        assumes = _assumptions(
+            fit, others if self.in_other_calls else [], [place for place, _ in (*fit.trace.guards, *guards)], texts
+        )
         return Proof(tuple(telling), _tables([] if open_ else telling), open_, covers, assumes, tuple(self.iterations))
 
     def _reasons(self, telling: list[Fit], guards: dict[Any, Any], texts: list[Place]) -> Iterator[str]:
@@ -493,11 +496,11 @@ def _cells(payloads: Iterable[Followed]) -> Iterator[Row]:
             yield from (((k, row), cell) for cell in traced_back(lost)[0])
 
 
-def _assumptions(fit: Fit, of_runs: Iterable[str], stops: Iterable[Place], texts: Iterable[Place]) -> tuple[str, ...]:
+def _assumptions(fit: Fit, of_calls: Iterable[str], stops: Iterable[Place], texts: Iterable[Place]) -> tuple[str, ...]:
     overflow = f"overflow beyond the {fit.largest_data:.3g} seen"
     assumed = ["the author of the protocol is honest, and may be mistaken"]
     assumed.append(f"sums are those of real numbers: rounding, and {overflow}, are not followed")
-    assumed += of_runs
+    assumed += of_calls
     functions = dict.fromkeys(each.key[0] for each in fit.trace.streams if each.pieces and each.key[0] != PUBLIC)
     weak = " (no cryptographic generators)" * any(name.startswith(_NOT_CRYPTOGRAPHIC) for name in functions)
     if functions:

@@ -387,13 +387,15 @@ def _other_batches(
         copied(protocol).draw_masks(most, each.shape[2], network, np.random.default_rng([seed, 9])) for each in inputs
     ]
 
-    rng = np.random.default_rng([seed])
-    before = rng.bit_generator.state
+    have_coins = False  # of their nodes' own, of which these runs have others
 
     def call(part: slice) -> list[Block]:
-        channel, of_these, rng.bit_generator.state = Channel(), copied(protocol), before
+        nonlocal have_coins
+        channel, rng, of_these = Channel(), np.random.default_rng([seed]), copied(protocol)
+        before = rng.bit_generator.state
         for channel.iteration, batch, masks in zip(fit.iterations or (0,), batches, draws, strict=True):
             of_these.average(batch[part], network, rng, masks=masks[part], channel=channel)
+        have_coins = rng.bit_generator.state != before
         return list(channel.transcript)
 
     if any(map(_is_repeated, draws)):
@@ -408,9 +410,8 @@ def _other_batches(
     if _share_masks(protocol, network, fit, inputs[0], draws[0], seed):
         return f"two of {most} runs in one call have the same masks, where the protocol draws them"
     together = call(slice(None))
-    alike = alike and rng.bit_generator.state == before  # else these runs have other coins of their nodes' own
     for some in _batches(most, min(most, _EVERY, max(_MESSAGES // max(messages, 1), 2))):
-        if difference := _unlike(together, call(some), alike, some, most):
+        if difference := _unlike(together, call(some), alike and not have_coins, some, most):
             return f"{difference} is another message among {most} runs in one call than among {len(batches[0][some])}"
     return ""
 

@@ -48,6 +48,7 @@ _MEMBER = types.MemberDescriptorType
 _NAMED = (types.ModuleType, _MEMBER, types.GetSetDescriptorType, types.WrapperDescriptorType)
 _NO_DATA: tuple[str, ...] = ("_thread.", "_abc.", "logging.", "typing.", "numba.core.", "numba.np.", "IPython.")
 _NO_DATA += ("ipykernel.", "_pytest.", "builtins.PyCapsule", "concurrent.futures.thread.", "functools._lru_list_elem")
+_NO_DATA += ("secmix.kernel.proving.", "secmix.kernel.clearance.", "secmix.kernel.tracing.trace.")  # of earlier proofs
 """Names of classes whose objects carry no data of their own from call to call: locks, loggers, code, shells, tests."""
 _PLUMBING = ("manager", "parent", "stream", "_cache", "lock")  # of loggers: what others have beside them
 _AS_IT_IS = sys.stdlib_module_names | {"numpy", "scipy", "networkx"}  # all that is loaded whole by now

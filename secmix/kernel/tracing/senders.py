@@ -6,58 +6,72 @@ A simulation may take masks off that nobody told the one who takes them off, whi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
 from secmix.kernel.randomness.streams import follows
 from secmix.kernel.tracing.trace import RESULT, Fit, Message
-from secmix.kernel.values.current_trace import Trace
-from secmix.kernel.values.forms import variables_in
+from secmix.kernel.values.current_trace import INF, Trace
 from secmix.kernel.values.numbers import Number, traced_back
 
 _MOST = 5_000  # numbers that are sent or held in a run: of more it is not asked
 
 
+@dataclass(frozen=True)
+class _Combination:
+    """Variables that a number is made of, as bits; of words also what some are multiplied by, in which ring."""
+
+    bits: int
+    coefficients: tuple[tuple[int, Any], ...] = ()
+    modulus: Any = INF
+
+    def within(self, modulus: Any) -> int:
+        """Return the variables that are left modulo a number."""
+        if modulus == INF or not self.coefficients:
+            return self.bits
+        return self.bits & ~_bits(place for place, by in self.coefficients if by % modulus == 0)
+
+
 class _Held:
-    """What a node or the server knows: some variables, and combinations of others, as bits of whole numbers."""
+    """What a node or the server knows: some variables, and combinations of others."""
 
     def __init__(self, node: int, first: int, trace: Trace) -> None:
         self.node, self.first, self.trace = node, first, trace
         self.known = self.met = self.asked = 0
-        self.combinations: list[int] = []
+        self.combinations: list[_Combination] = []
 
-    def add(self, combinations: Iterable[int], parts: int) -> None:
+    def add(self, combinations: Iterable[_Combination], parts: int) -> None:
         """Add combinations, and variables of which functions are known that are not followed: all may follow."""
         self.known |= parts
         for each in combinations:
-            self.met |= each
-            if each & (each - 1):
+            self.met |= each.bits
+            if each.bits & (each.bits - 1):
                 self.combinations.append(each)
             else:
-                self.known |= each
+                self.known |= each.bits
 
-    def makes(self, combination: int) -> bool:
-        """Say whether what is known may make a combination of this node."""
-        self._ask(combination | self.met, streams=False)
-        if self._spans(combination & ~self.known):
-            return True
-        self._ask(combination | self.met, streams=True)
-        return self._spans(combination & ~self.known)
+    def makes(self, combination: _Combination) -> bool:
+        """Say whether what is known may make a combination."""
+        for streams in (False, True):
+            self._ask(combination.bits | self.met, streams=streams)
+            if self._spans(combination.bits & ~self.known, combination.modulus):
+                return True
+        return False
 
-    def _spans(self, target: int) -> bool:
+    def _spans(self, target: int, modulus: Any) -> bool:
         """Say whether combinations may add up to one: so not, where each has a variable that no other takes away."""
         left, of_parts = list[int](), 0
         for each in reversed(self.combinations):  # the last first, of which a node mostly makes what it sends
             if not target & ~of_parts:
                 return True
-            left.append(each & ~self.known)
+            left.append(each.within(modulus) & ~self.known)
             of_parts |= 0 if left[-1] & ~target else left[-1]
         while target & ~of_parts:
             once = twice = 0
-            for each in left:
-                twice |= once & each
-                once |= each
-            remaining = [each for each in left if not each & once & ~twice & ~target]
+            for bits in left:
+                twice |= once & bits
+                once |= bits
+            remaining = [bits for bits in left if not bits & once & ~twice & ~target]
             if len(remaining) == len(left) or target & ~once:
                 return not target & ~once
             left = remaining
@@ -99,25 +113,34 @@ def not_computed(fit: Fit) -> str:
                 held[sender].add(combinations, parts)
                 continue
             if not all(map(held[sender].makes, combinations)):
-                return f"{message} from {sender} takes sums apart of which nobody told it a part: send it, or note it with hold"
+                return f"{message} from {sender} takes a sum apart of which nobody told it a part (send it, or note it)"
             held[receiver].add(combinations, parts)
     return ""
 
 
-def _told(message: Message, row: int, first: int, entries: int) -> tuple[list[int], int]:
+def _told(message: Message, row: int, first: int, entries: int) -> tuple[list[_Combination], int]:
     """Return the combinations that a row tells in its first run, and the variables of what is not followed in it."""
     table = message.rows.table
     if table is not None:
         columns = table.columns[table.coefficients[row, 0] != 0] - first
-        return [_bits(columns + entry) for entry in range(min(entries, message.rows.shape[2])) if columns.size], 0
+        places = (columns + entry for entry in range(min(entries, message.rows.shape[2])) if columns.size)
+        return [_Combination(_bits(each)) for each in places], 0
     cells = [each for each in message.rows.reading[row, 0].tolist() if isinstance(each, Number)]
-    combinations = [_bits(np.array([*each.terms]) - first) for each in cells if each.is_followed]
     parts = traced_back(each for each in cells if not each.is_followed)[0]
-    return [*filter(None, combinations)], _bits(np.unique(variables_in([each.form for each in parts])) - first)
+    told = [_combination(each, first) for each in cells if each.is_followed and each.form]
+    return told, _bits(variable - first for each in parts for variable in each.form)
+
+
+def _combination(number: Number, first: int) -> _Combination:
+    bits = _bits(variable - first for variable in number.form)
+    if number.modulus in (0, INF):
+        return _Combination(bits)
+    larger = tuple((variable - first, by) for variable, by in number.form.items() if abs(by) != 1)
+    return _Combination(bits, larger, abs(number.modulus / number.scale))
 
 
 def _bits(places: Iterable[int]) -> int:
-    return sum(1 << int(place) for place in places)
+    return sum(1 << int(place) for place in {*places})
 
 
 def _places(bits: int) -> Iterator[int]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from soundness.heldback.sixteenth import right, untold
+from soundness.right.fresh import TwoInAWord
 from unit.kernel.examples import RingSum
 from unit.kernel.seeded import INPUTS as OF_FOUR
 from unit.kernel.seeded import Seeded
@@ -20,7 +21,7 @@ from secmix.kernel.values.current_trace import Trace
 from secmix.network import Network
 
 INPUTS = [np.random.default_rng([7, call]).normal(size=(1, 5, 3)) for call in range(3)]
-APART = "takes sums apart of which nobody told it a part"
+APART = "takes a sum apart of which nobody told it a part"
 _numbers = st.integers(-3, 3)
 
 
@@ -74,17 +75,22 @@ def test_who_has_the_seeds_takes_their_masks_off() -> None:
     assert not senders.not_computed(follow(right.RSelfAndPair(), Network.complete(5), [INPUTS[0]]))
 
 
+def test_of_two_numbers_in_one_word_the_lower_can_be_told() -> None:
+    """Modulo what the upper one is multiplied by there is only the lower one."""
+    assert not senders.not_computed(follow(TwoInAWord(), Network.complete(4), [INPUTS[0][:, :4]]))
+
+
 @given(st.lists(st.lists(_numbers, min_size=6, max_size=6), min_size=1, max_size=6), st.lists(_numbers, min_size=6))
 def test_a_combination_of_what_is_held_can_be_made(rows: list[list[int]], weights: list[int]) -> None:
     held = np.array(rows)
     target = np.array(weights[: len(rows)]) @ held
-    assert _held(held).makes(_bits(target))
+    assert _held(held).makes(senders._Combination(_bits(target)))
 
 
 @given(st.lists(st.lists(_numbers, min_size=6, max_size=6), min_size=1, max_size=6), st.lists(_numbers, min_size=6))
 def test_what_cannot_be_made_is_no_combination(rows: list[list[int]], target: list[int]) -> None:
     held, told = np.array(rows), np.array(target[:6])
-    if not _held(held).makes(_bits(told)):
+    if not _held(held).makes(senders._Combination(_bits(told))):
         assert np.linalg.matrix_rank(np.vstack([held, told])) > np.linalg.matrix_rank(held)
 
 
@@ -97,5 +103,5 @@ def _held(rows: Any) -> senders._Held:
     for _ in range(rows.shape[1]):
         trace.variable("draw", -1, 0, 1, spread=1.0, law="", range=0, place=None, stream=-1)
     held = senders._Held(-1, min(trace.variables), trace)
-    held.add(filter(None, map(_bits, rows)), 0)
+    held.add(map(senders._Combination, filter(None, map(_bits, rows))), 0)
     return held

@@ -53,7 +53,7 @@ class WStrideOfNodes(Dealt):
     """Number masks by the node times how many nodes there are, in place of runs, plus the run: run 12 of node 0 has
     the mask of run 0 of node 1, and the server has the difference of what they hold, in batches of 13 or more."""
 
-    audited = {"a": "server", "n": 12}
+    audited = {"a": "server", "n": 12, "settings": {"data": {"name": "wine", "features": 2, "rows_per_node": 12}}}
 
     def label(self, node, run, n):
         return (node * n + run,)
@@ -64,7 +64,7 @@ class WDigitsTogether(Dealt):
     have node 1 in run 11 and node 11 in run 1: the server has the difference of what they hold, in batches of 11 or
     more."""
 
-    audited = {"a": "server", "n": 12}
+    audited = {"a": "server", "n": 12, "settings": {"data": {"name": "wine", "features": 2, "rows_per_node": 12}}}
 
     def label(self, node, run, n):
         return (int(f"{node}{run}"),)
