@@ -386,7 +386,6 @@ def _other_batches(
     draws = [
         copied(protocol).draw_masks(most, each.shape[2], network, np.random.default_rng([seed, 9])) for each in inputs
     ]
-
     have_coins = False  # of their nodes' own, of which these runs have others
 
     def call(part: slice) -> list[Block]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from secmix.kernel.randomness.streams import follows
@@ -29,7 +30,7 @@ class _Combination:
         """Return the variables that are left modulo a number."""
         if modulus == INF or not self.coefficients:
             return self.bits
-        return self.bits & ~_bits(place for place, by in self.coefficients if by % modulus == 0)
+        return self.bits & ~_bits(place for place, by in self.coefficients if Fraction(by) % modulus == 0)
 
 
 class _Held:
@@ -136,7 +137,7 @@ def _combination(number: Number, first: int) -> _Combination:
     if number.modulus in (0, INF):
         return _Combination(bits)
     larger = tuple((variable - first, by) for variable, by in number.form.items() if abs(by) != 1)
-    return _Combination(bits, larger, abs(number.modulus / number.scale))
+    return _Combination(bits, larger, abs(Fraction(number.modulus) / Fraction(number.scale)))
 
 
 def _bits(places: Iterable[int]) -> int:

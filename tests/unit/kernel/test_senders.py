@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,12 @@ def test_masks_that_nobody_told_are_not_taken_off(kind: type) -> None:
     protocol: Any = kind()
     nodes = protocol.audited["n"]
     assert APART in prove(protocol, Network.complete(nodes), [each[:, :nodes] for each in INPUTS]).open
+
+
+def test_a_mask_that_is_taken_away_is_no_multiple_of_the_ring() -> None:
+    """As a word it is multiplied by one less than the ring has words, which no float tells from all of them."""
+    told = senders._Combination(0b11, ((1, 2**64 - 1),), Fraction(2**64))
+    assert (told.within(Fraction(2**64)), told.within(Fraction(1))) == (0b11, 0b01)
 
 
 class TakesOffFloats(RingSum):
