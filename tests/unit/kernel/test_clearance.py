@@ -419,9 +419,9 @@ def test_a_function_that_may_fail_is_printed_as_a_stop() -> None:
     assert "math.sqrt(abs(x))" not in stop
 
 
-def test_results_that_tell_more_than_messages_are_found() -> None:
-    assert cleared(examples.TellingResult, CuriousServer()).sums == (EVERYBODY,)
-    assert cleared(examples.TellingResult, HonestButCurious({2})).exact[0] == pytest.approx(1.0)
+def test_results_that_no_message_brings_end_the_proof() -> None:
+    """Node 2 ends with data of another, of which it was told a sum alone."""
+    assert "'what the node ends with' from 2 takes a sum apart" in proof_of(examples.TellingResult).open
 
 
 def test_of_a_protocol_that_keeps_a_growing_list_only_the_calls_that_were_traced_are_covered() -> None:

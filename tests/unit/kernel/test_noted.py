@@ -57,7 +57,7 @@ def ignoring() -> None:
 NOTED: dict[str, Callable[[], Any]] = {
     "secrets.choice": lambda: secrets.choice(range(9)),
     "uuid4": lambda: uuid.uuid4(),
-    "SystemRandom": lambda: random.SystemRandom().randrange(9),
+    "SystemRandom": lambda: random.SystemRandom().choice(range(9)),
     "Random without a seed": lambda: random.Random().random(),
     "random.random": lambda: random.random(),
     "os.getrandom": lambda: os.getrandom(1),
