@@ -63,12 +63,12 @@ def test_from_a_finding_to_a_verdict_it_is_one_file(files: set[str]) -> None:
 
 
 @pytest.mark.build
-def test_a_cell_of_a_secure_sum_with_structure_runs_code_of_60_files_at_most() -> None:
+def test_a_cell_of_a_secure_sum_with_structure_runs_code_of_61_files_at_most() -> None:
     cell = {**AUDITED, "measure": {"evidence": ["structure"]}}
     secmix.audit(cell)  # loads what is loaded once
     report, ours = _run(lambda: secmix.audit(cell))
     assert report.verdict == "violated"  # so that advice is tried too
-    assert len(ours) <= 60
+    assert len(ours) <= 61
 
 
 def test_from_toml_to_a_protocol_it_is_seven_files_at_most(tmp_path: Path) -> None:

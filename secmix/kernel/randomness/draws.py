@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import random
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +33,7 @@ from secmix.kernel.values.arrays import Followed, array_of, of_table, values, wi
 from secmix.kernel.values.current_trace import DRAWS, INF, here, may_stop, now, tracing
 from secmix.kernel.values.forms import alone
 from secmix.kernel.values.numbers import Number, function
+from secmix.kernel.values.protocol_text import is_protocol
 from secmix.kernel.values.tables import unknowns
 
 LAWS: dict[str, tuple[str, ...]] = {
@@ -403,3 +406,33 @@ def pieces_of(number: Any) -> list[Piece]:
     number = int(number)
     length = 4 * max(-(-number.bit_length() // 32), 1)
     return [("public", octet) for octet in (number % 256**length).to_bytes(length, "little")]
+
+
+def by_system(below: Callable[[int], Any], octets: Callable[[int], Any]) -> dict[str, Callable[..., Any]]:
+    """Return methods of ``SystemRandom`` that draw whole numbers and bytes by these, where a protocol asks for them.
+
+    It may have taken them long before, as ``partial(SystemRandom().randint, 0)`` does, so the class has them.
+    """
+
+    def between(start: int, stop: int | None = None) -> Any:
+        return below(start) if stop is None else start + below(stop - start)
+
+    def method(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+        original = getattr(random.SystemRandom, name)
+
+        def ask(self: Any, *args: Any, **kw: Any) -> Any:
+            asking: Any = sys._getframe(1)
+            asking = asking.f_back if asking.f_code is random.Random.randint.__code__ else asking
+            is_own = type(self) is random.SystemRandom and is_protocol(asking.f_code.co_filename)
+            is_followed = is_own and len(args) <= _MOST_ARGUMENTS and not kw
+            return draw(*args) if is_followed else original(self, *args, **kw)
+
+        return ask
+
+    draws: dict[str, Callable[..., Any]] = {"randrange": between, "getrandbits": lambda k: below(2**k)}
+    draws |= {"randbytes": octets, "random": lambda: below(2**_OF_MANTISSA) * 2.0**-_OF_MANTISSA}
+    return {name: method(name, draw) for name, draw in draws.items()}
+
+
+_MOST_ARGUMENTS = 2  # of randrange: with a step it draws a lot, not a mask
+_OF_MANTISSA = 53  # bits of a float between zero and one

@@ -1,14 +1,12 @@
 """Generators of old, of a secret seed: NumPy's ``RandomState`` and Python's ``Random``. Both are the Mersenne Twister.
 
-Seeded by a public number they are themselves: what they draw is public, and the same in every call. Python's
-``SystemRandom`` has no seed: it draws from the system.
+Seeded by a public number they are themselves: what they draw is public, and the same in every call.
 """
 
 from __future__ import annotations
 
 import functools
 import random
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -31,7 +29,6 @@ from secmix.kernel.randomness.streams import Stream, is_of_secrets, stream_of
 from secmix.kernel.values.arrays import are_below
 from secmix.kernel.values.current_trace import INF, may_stop, now, tracing
 from secmix.kernel.values.numbers import Number
-from secmix.kernel.values.protocol_text import is_protocol
 
 _WORD = 32  # bits of a number that seeds RandomState
 _SEEDED_ALIKE = ("random.Random", "RandomState by several numbers")  # both by words of 32 bits
@@ -124,32 +121,3 @@ class PythonsDraws(_Older, metaclass=_StandsFor):
         if seed is None and tracing():
             now().narrow(SYSTEM)
         return by_value(cls.original, seed)
-
-
-def by_system(below: Callable[[int], Any], octets: Callable[[int], Any]) -> dict[str, Callable[..., Any]]:
-    """Return methods of ``SystemRandom`` that draw whole numbers and bytes by these, where a protocol asks for them.
-
-    It may have taken them long before, as ``partial(SystemRandom().randint, 0)`` does, so the class has them.
-    """
-
-    def between(start: int, stop: int | None = None) -> Any:
-        return below(start) if stop is None else start + below(stop - start)
-
-    def method(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
-        original = getattr(random.SystemRandom, name)
-
-        def ask(self: Any, *args: Any, **kw: Any) -> Any:
-            asking: Any = sys._getframe(1)
-            asking = asking.f_back if asking.f_code is random.Random.randint.__code__ else asking
-            is_followed = is_protocol(asking.f_code.co_filename) and len(args) <= _MOST_ARGUMENTS and not kw
-            return draw(*args) if is_followed else original(self, *args, **kw)
-
-        return ask
-
-    draws: dict[str, Callable[..., Any]] = {"randrange": between, "getrandbits": lambda k: below(2**k)}
-    draws |= {"randbytes": octets, "random": lambda: below(2**_OF_MANTISSA) * 2.0**-_OF_MANTISSA}
-    return {name: method(name, draw) for name, draw in draws.items()}
-
-
-_MOST_ARGUMENTS = 2  # of randrange: with a step it draws a lot, not a mask
-_OF_MANTISSA = 53  # bits of a float between zero and one

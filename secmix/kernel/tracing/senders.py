@@ -44,12 +44,12 @@ class _Held:
     def add(self, combinations: Iterable[_Combination], parts: int) -> None:
         """Add combinations, and variables of which functions are known that are not followed: all may follow."""
         self.known |= parts
-        for each in combinations:
-            self.met |= each.bits
-            if each.bits & (each.bits - 1):
-                self.combinations.append(each)
+        for combination in combinations:
+            self.met |= combination.bits
+            if combination.bits & (combination.bits - 1):
+                self.combinations.append(combination)
             else:
-                self.known |= each.bits
+                self.known |= combination.bits
 
     def makes(self, combination: _Combination) -> bool:
         """Say whether what is known may make a combination."""
@@ -62,10 +62,10 @@ class _Held:
     def _spans(self, target: int, modulus: Any) -> bool:
         """Say whether combinations may add up to one: so not, where each has a variable that no other takes away."""
         left, of_parts = list[int](), 0
-        for each in reversed(self.combinations):  # the last first, of which a node mostly makes what it sends
+        for combination in reversed(self.combinations):  # the last first, of which a node mostly makes what it sends
             if not target & ~of_parts:
                 return True
-            left.append(each.within(modulus) & ~self.known)
+            left.append(combination.within(modulus) & ~self.known)
             of_parts |= 0 if left[-1] & ~target else left[-1]
         while target & ~of_parts:
             once = twice = 0
@@ -107,7 +107,7 @@ def not_computed(fit: Fit) -> str:
     first = fit.trace.ends[0]
     held = {node: _Held(node, first, fit.trace) for node in (*range(fit.n), -1)}
     for message in fit.messages:
-        of_row = {row: _told(message, row, first, entries) for row in {*message.content}}
+        of_row = {row: _combinations_in(message, row, first, entries) for row in {*message.content}}
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
             combinations, parts = of_row[row]
             if message.frame[3] == "held" and message.frame[2] != RESULT:
@@ -119,7 +119,7 @@ def not_computed(fit: Fit) -> str:
     return ""
 
 
-def _told(message: Message, row: int, first: int, entries: int) -> tuple[list[_Combination], int]:
+def _combinations_in(message: Message, row: int, first: int, entries: int) -> tuple[list[_Combination], int]:
     """Return the combinations that a row tells in its first run, and the variables of what is not followed in it."""
     table = message.rows.table
     if table is not None:
@@ -128,8 +128,8 @@ def _told(message: Message, row: int, first: int, entries: int) -> tuple[list[_C
         return [_Combination(_bits(each)) for each in places], 0
     cells = [each for each in message.rows.reading[row, 0].tolist() if isinstance(each, Number)]
     parts = traced_back(each for each in cells if not each.is_followed)[0]
-    told = [_combination(each, first) for each in cells if each.is_followed and each.form]
-    return told, _bits(variable - first for each in parts for variable in each.form)
+    combinations = [_combination(each, first) for each in cells if each.is_followed and each.form]
+    return combinations, _bits(variable - first for each in parts for variable in each.form)
 
 
 def _combination(number: Number, first: int) -> _Combination:

@@ -58,9 +58,18 @@ from secmix.kernel.randomness.coins import (
     noted,
     noted_limit,
 )
-from secmix.kernel.randomness.draws import GENERATORS, Draws, generator, is_seed, keyed_bits, seeded_bits, with_key
+from secmix.kernel.randomness.draws import (
+    GENERATORS,
+    Draws,
+    by_system,
+    generator,
+    is_seed,
+    keyed_bits,
+    seeded_bits,
+    with_key,
+)
 from secmix.kernel.randomness.keystreams import ALGORITHMS, KEYED, OF_CIPHERS, ciphers
-from secmix.kernel.randomness.older import PythonsDraws, RandomStateDraws, by_system
+from secmix.kernel.randomness.older import PythonsDraws, RandomStateDraws
 from secmix.kernel.randomness.secret_bytes import SecretBytes, from_bytes, struct_packed, struct_unpacked, words_of
 from secmix.kernel.randomness.streams import number_drawn, system_bytes, system_number
 from secmix.kernel.tracing.kept import AT_FIRST, is_filled
