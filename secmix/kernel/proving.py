@@ -251,16 +251,18 @@ class _Traces:
         covers = tuple(dict.fromkeys(self._covers()))
         for each in self.fits:  # it is compared by now, and would weigh on whoever keeps the proof
             each.kept, each.counts = [], []
+        of_calls = self._of_other_calls() if self.in_other_calls else ()
+        assumes = _assumptions(fit, of_calls, [place for place, _ in (*fit.trace.guards, *guards)], texts)
+        return Proof(tuple(telling), _tables([] if open_ else telling), open_, covers, assumes, tuple(self.iterations))
+
+    def _of_other_calls(self) -> Iterator[str]:
+        """Yield what is assumed of calls of kinds that were not traced."""
         *sizes, largest = sorted({len(given) for each in self.fits for given in each.inputs})
         of_sizes = f"{', '.join(map(str, sizes))} and {largest}" if sizes else str(largest)
-        others = [f"calls of other numbers of runs than {of_sizes} treat each run as these do"]
-        others += ["masks that are handed over are used as those that are drawn"]
+        yield f"calls of other numbers of runs than {of_sizes} treat each run as these do"
+        yield "masks that are handed over are used as those that are drawn"
         if self.is_cut and (self.is_long or largest > 2):
-            others += [f"calls of several runs treat all entries of a vector as {FEW_ENTRIES} of them"]
-        assumes = _assumptions(
-            fit, others if self.in_other_calls else [], [place for place, _ in (*fit.trace.guards, *guards)], texts
-        )
-        return Proof(tuple(telling), _tables([] if open_ else telling), open_, covers, assumes, tuple(self.iterations))
+            yield f"calls of several runs treat all entries of a vector as {FEW_ENTRIES} of them"
 
     def _reasons(self, telling: list[Fit], guards: dict[Any, Any], texts: list[Place]) -> Iterator[str]:
         """Yield why nothing is proved; empty texts where it is."""

@@ -81,7 +81,7 @@ _OF_OTHER_CALLS = (
     "WCacheOfTens",
     "WWarmPads",
 )
-"""What goes wrong only in calls of several runs of which a proof does not speak, or with masks that are handed over."""
+"""Name what goes wrong only in calls of which a proof does not speak: several runs, or masks that are handed over."""
 
 SIXTEENTH: dict[str, str] = {
     **dict.fromkeys(_OF_OTHER_CALLS, "holds"),  # a proof prints as assumed that they are like those that are traced

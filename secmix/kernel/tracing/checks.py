@@ -42,8 +42,8 @@ from secmix.network import Network
 from secmix.transcript import SERVER, Block, Channel
 
 FEW_ENTRIES = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
-MOST_FOLLOWED = 331  # runs of a batch that is traced
-_MOST_RUNS, _NUMBERS = 331, 10**6  # of the largest batch that is called: a prime, and how many numbers it may send
+MOST_FOLLOWED = 331  # runs of a batch that is traced: a prime
+_MOST_RUNS, _NUMBERS = MOST_FOLLOWED, 10**6  # of the largest batch that is called: runs, and numbers it may send
 _EVERY, _MESSAGES = 65, 60_000  # below the first all batches are called, as far as they send no more messages
 
 
@@ -403,7 +403,7 @@ def _other_batches(
     entries = min(m, FEW_ENTRIES)
     of_run = max(each.size for each in draws) * entries // (m * most)
     runs = _DRAWN_OF_SEEDS if fit.trace.streams else max(_DRAWN // max(of_run, 1), _DRAWN_OF_SEEDS)
-    runs = min(runs, most, MOST_FOLLOWED)
+    runs = min(runs, most)
     if have_draws_in_common(protocol, network, runs, entries, seed):
         return f"masks of several of {runs} runs in one call are made of the same draws"
     if _share_masks(protocol, network, fit, inputs[0], draws[0], seed):

@@ -14,6 +14,7 @@ from secmix.kernel.randomness.streams import follows
 from secmix.kernel.tracing.trace import RESULT, Fit, Message
 from secmix.kernel.values.current_trace import INF, Trace
 from secmix.kernel.values.numbers import Number, traced_back
+from secmix.transcript import SERVER
 
 _MOST = 5_000  # numbers that are sent or held in a run: of more it is not asked
 
@@ -34,7 +35,7 @@ class _Combination:
 
 
 class _Held:
-    """What a node or the server knows: some variables, and combinations of others."""
+    """Keep what a node or the server knows: some variables, and combinations of others."""
 
     def __init__(self, node: int, first: int, trace: Trace) -> None:
         self.node, self.first, self.trace = node, first, trace
@@ -105,7 +106,7 @@ def not_computed(fit: Fit) -> str:
     if numbers > _MOST or fit.trace.projects is not None:
         return ""
     first = fit.trace.ends[0]
-    held = {node: _Held(node, first, fit.trace) for node in (*range(fit.n), -1)}
+    held = {node: _Held(node, first, fit.trace) for node in (*range(fit.n), SERVER)}
     for message in fit.messages:
         of_row = {row: _combinations_in(message, row, first, entries) for row in {*message.content}}
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):

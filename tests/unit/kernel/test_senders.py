@@ -1,4 +1,4 @@
-"""What is sent is a combination of what its sender made, held or was sent: a sum is not its parts."""
+"""Try that what is sent is a combination of what its sender made, held or was sent: a sum is not its parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What batches of some sizes leave behind."""
+"""Leave something behind in batches of some sizes."""
 
 from __future__ import annotations
 
