@@ -190,7 +190,7 @@ class FewMasks(RingSum):
     """Has no masks for many runs."""
 
     def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
-        if runs > 300:
+        if runs > 400:
             raise ValueError("too many runs")
         return super().draw_masks(runs, m, network, rng)
 

@@ -275,7 +275,7 @@ def test_guards_that_batches_alone_meet_end_the_proof() -> None:
 def test_an_error_of_large_batches_ends_the_proof() -> None:
     class Small(RingSum):
         def beside(self, channel: Any, rows: Any, masks: Any, rng: Any) -> None:
-            if len(rows) > 300:
+            if len(rows) > 400:
                 raise ValueError("too many runs")
 
     assert "a call in use ends in ValueError: too many runs" in reason(Small())
