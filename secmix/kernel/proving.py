@@ -46,7 +46,7 @@ Calls = Sequence[Any]
 Run = Callable[..., Fit]
 Ints = Sequence[int]
 _LONG = 1000  # numbers that nodes sum: of more the calls after the first are traced with few entries
-_MUCH = 2 * 10**6  # terms that a call adds up: likewise
+_MUCH, _MANY = 2 * 10**6, 5_000  # terms that a call adds up, and numbers that it sends of few entries: likewise
 _LARGE = 10**6  # terms that entries share: of fewer projections take about as long
 _MOST_HANDED, _MOST_STREAMS = 2_000, 24  # numbers that it sends or holds, and its streams: each is compared with all
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
@@ -143,7 +143,8 @@ class _Traces:
         terms = self.once + terms * self.given[0].shape[2] // self.of_traces[0][0].shape[2]
         if terms > MOST_TERMS:
             self.ends_with = f"a call adds up {terms:.1g} terms, more than are followed: use fewer nodes or entries"
-        self.is_long = (size > _LONG or terms > _MUCH) and not (self.reuses or self.iterations or self.in_full)
+        is_long = size > _LONG or terms > _MUCH or _size(first) > _MANY
+        self.is_long = is_long and not (self.reuses or self.iterations or self.in_full)
         if self.is_long:
             self.inputs = [self.given[0], *self.brief[1:]]
 

@@ -172,8 +172,9 @@ def test_a_channel_of_another_class_is_not_followed() -> None:
     assert "a message on another channel than the one given" in reason(Unheard(Kind))
 
 
+@pytest.mark.parametrize("limit", ["_MUCH", "_MANY"])
 def test_of_long_calls_without_a_channel_two_are_followed_unless_they_keep_something(
-    monkeypatch: pytest.MonkeyPatch,
+    limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unheard: list[int] = []
 
@@ -184,7 +185,7 @@ def test_of_long_calls_without_a_channel_two_are_followed_unless_they_keep_somet
 
     monkeypatch.setattr(proving, "follow", counted)
     monkeypatch.setattr(proving, "_MOST_HANDED", 1)  # an object is not used again in larger batches
-    monkeypatch.setattr(proving, "_MUCH", 0)
+    monkeypatch.setattr(proving, limit, 0)
     assert not reason(Unheard())
     known = cleared(KeptUnheard())
     assert isinstance(known, KnownSums)
