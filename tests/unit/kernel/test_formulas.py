@@ -36,7 +36,12 @@ class Encoding(Pairwise):
 def _known(encode: Callable[[Any], Any], entries: int = 3) -> KnownSums:
     protocol = type("Encoding", (Encoding,), {"encode": staticmethod(encode)})()
     inputs = np.random.default_rng(0).normal(size=(3, 1, 4, entries))
-    found = clear(prove(protocol, Network.complete(4), inputs), Network.complete(4), CuriousServer())
+    return _server_knows(protocol, inputs)
+
+
+def _server_knows(protocol: Encoding, inputs: Any) -> KnownSums:
+    network = Network.complete(4)
+    found = clear(prove(protocol, network, inputs, in_other_calls=False), network, CuriousServer())
     assert isinstance(found, KnownSums)
     return found
 
@@ -84,9 +89,7 @@ def test_nodes_that_add_the_same_encode_alike(seed: int, offset: float, power: f
     rows = np.random.default_rng(seed).normal(size=(3, 1, 4, 3)) * np.geomspace(1e-3, 1e3, 4)[:, None] * scale
     encode = staticmethod(lambda s: np.exp(-np.abs((s - 0.1 * offset) / 3.0 + offset)) + 0.3 * s)
     protocol = type("Encoding", (Encoding,), {"encode": encode})()
-    found = clear(prove(protocol, Network.complete(4), rows), Network.complete(4), CuriousServer())
-    assert isinstance(found, KnownSums)
-    assert found.symmetric
+    assert _server_knows(protocol, rows).symmetric
 
 
 @given(st.floats(0, 12), st.sampled_from([0.0, 0.1, 1.0, 900.0]))

@@ -26,8 +26,8 @@ from secmix.kernel.values.tables import PROJECTED, WIDTH, Projections, Table, un
 from secmix.protocols import PDMM
 from secmix.transcript import SERVER, Channel
 
-NETWORK = Network.cycle(5)
-INPUTS = [np.random.default_rng([3, call]).normal(size=(1, 5, 3)) for call in range(3)]
+NETWORK = Network.cycle(3)
+INPUTS = [np.random.default_rng([3, call]).normal(size=(1, 3, 3)) for call in range(3)]
 ADVERSARIES: tuple[Adversary, ...] = (Eavesdropper(), CuriousServer(), HonestButCurious({1}))
 
 
