@@ -64,7 +64,7 @@ class Agreeing(Seeded):
 
 
 def proved(protocol: type, *adversaries: Any) -> list[Any]:
-    proof = prove(protocol(), NETWORK, INPUTS)
+    proof = prove(protocol(), NETWORK, INPUTS, in_other_calls=False)
     return [clear(proof, NETWORK, adversary) for adversary in adversaries]
 
 

@@ -172,7 +172,7 @@ def proof_of(protocol: type) -> Proof:
 
 def test_what_is_kept_of_long_vectors_alone_is_seen() -> None:
     """The calls after the first are then followed with all entries, too."""
-    long = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 400))
+    long = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 201))
     found = clear(prove(examples.KeptLongMasks(), NETWORK, long), NETWORK, CuriousServer())
     assert isinstance(found, KnownSums)
     assert found.exact[0] == pytest.approx(1.0)
