@@ -76,6 +76,17 @@ def _pdmm_near(size: int) -> Settings:
     return _pdmm(size) | {"network": near}
 
 
+def _aggregation(size: int) -> Settings:
+    return _nodes(size) | {"protocol": {"name": "secure_aggregation"}}
+
+
+def _aggregation_near(size: int) -> Settings:
+    """Join each node to the log2 n next ones on a circle, so that it has twice as many neighbours."""
+    steps = range(1, round(math.log2(size)) + 1)
+    edges = [[node, (node + step) % size] for node in range(size) for step in steps]
+    return _aggregation(size) | {"network": {"kind": "edges", "nodes": size, "edges": edges}}
+
+
 def _runs(size: int) -> Settings:
     return {"runs": size}
 
@@ -101,6 +112,15 @@ SERIES = {
     ),
     "pdmm-near": Series(
         "Nodes of PDMM, joined within a radius of 2.5/√n, exact evidence", "nodes", (20, 50, 100), _pdmm_near
+    ),
+    "aggregation": Series(
+        "Nodes of secure aggregation, all joined, exact evidence", "nodes", (5, 10, 20), _aggregation
+    ),
+    "aggregation-near": Series(
+        "Nodes of secure aggregation, each with 2·log₂ n neighbours, exact evidence",
+        "nodes",
+        (20, 50, 100),
+        _aggregation_near,
     ),
     "runs": Series("Runs, exact evidence", "runs", (500, 10_000, 1_000_000), _runs),
 }
