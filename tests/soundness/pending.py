@@ -60,7 +60,6 @@ _OF_OTHER_CALLS = (
     "WTensByLot",
     "WLoopback",
     "WLowerDegree",
-    "WMomentsOfTens",
     "WBulkWords",
     "WScaledByTens",
     "WEvaluationOfEight",
