@@ -28,7 +28,7 @@ SHARES = {"shamirs": 3, "mpyc": 3, "tno": 3, "cicada_shamir": 3, "additive": NOD
 MASKS = [("declearn", "PROTOCOL"), ("declearn", "INTEGERS"), ("cicada", "PROTOCOL"), ("flwr", "PROTOCOL")]
 """Whose nodes add masks that cancel at a server."""
 OPEN = {
-    "flwr": "secret bytes of several kinds as one number",  # which seed a generator by 32 bits
+    "flwr": "a seed computed from secrets",  # the exclusive or of its words: 32 bits
 }
 """What ends the proof of a library: nobody is cleared."""
 IMPORTED = {"cicada_shamir": "cicada.shamir", "tno": "tno.mpc.encryption_schemes.shamir"}
