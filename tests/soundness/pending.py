@@ -24,7 +24,6 @@ PENDING: dict[str, str] = {
     "runs beyond a page of masks": "holds",
     "the last chunk of masks is forgotten": "holds",
     "the last page of masks is forgotten": "holds",
-    "antithetic masks of many runs": "holds",
     "a block of masks for many runs": "holds",
     "a block of masks for many runs of words": "holds",
     "functions in a namespace": "inconclusive",  # draws of a function that is an attribute of the object
