@@ -18,7 +18,6 @@ import numpy as np
 from secmix.kernel.randomness.streams import OUTLIVING, PUBLIC
 from secmix.kernel.tracing.checks import (
     FEW_ENTRIES,
-    MOST_FOLLOWED,
     disagreement,
     largest_batch,
     not_explained,
@@ -49,6 +48,7 @@ _LONG = 1000  # numbers that nodes sum: of more the calls after the first are tr
 _MUCH, _MANY = 2 * 10**6, 2_000  # terms that a call adds up, and numbers that it sends of few entries: likewise
 _LARGE = 10**6  # terms that entries share: of fewer projections take about as long
 _MOST_HANDED, _MOST_STREAMS = 2_000, 24  # numbers that it sends or holds, and its streams: each is compared with all
+_MOST_FOLLOWED = 331  # runs of a batch that is traced
 _LEAST_TURNS, _MOST_WORK = 24, 100_000  # fits in which public numbers are others, and numbers that are sent in these
 _NOT_CRYPTOGRAPHIC = ("PCG64", "MT19937", "SFC64", "Philox")
 _UNHEARD, _GIVEN = Way(is_heard=False), Way(masks_seed=0)
@@ -464,8 +464,7 @@ def _size(fit: Fit) -> int:
 
 def _batch_followed(fit: Fit) -> int:
     """Count the runs of a batch that is traced, by what one of them takes."""
-    numbers = sum(message.rows.size for message in fit.messages)
-    runs = min(_MOST_HANDED // max(numbers, 1), _MOST_STREAMS // max(len(fit.trace.streams), 1), MOST_FOLLOWED)
+    runs = min(_MOST_HANDED // max(_size(fit), 1), _MOST_STREAMS // max(len(fit.trace.streams), 1), _MOST_FOLLOWED)
     return max(runs // 2 * 2, 2)  # pairs fit into it
 
 

@@ -42,7 +42,6 @@ from secmix.network import Network
 from secmix.transcript import SERVER, Block, Channel
 
 FEW_ENTRIES = 2  # entries of what is traced beside the fit: how a call is made does not hang on their number
-MOST_FOLLOWED = 331  # runs of a batch that is traced
 _MOST_RUNS, _NUMBERS = 1009, 10**6  # of the largest batch that is called: runs, a prime, and numbers it may send
 _EVERY, _MESSAGES = 65, 60_000  # below the first all batches are called, as far as they send no more messages
 
