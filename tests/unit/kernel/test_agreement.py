@@ -198,6 +198,7 @@ def knows_all(found: Any) -> bool:
     return isinstance(found, Open) or max(found.exact.values()) > 0.99
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "slip", [PrivateTold, OfPublicKeys, ByPublicKeys, SeededByPublicKeys, OfPublicPrivateKeys, OfPublicKeysAndFewBits]
 )

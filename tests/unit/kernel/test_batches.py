@@ -102,15 +102,18 @@ def test_masks_that_are_kept_for_many_runs_are_found() -> None:
     )
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("kind", [Changed, ChangedWhereDrawn])
 def test_masks_of_their_own_are_right(kind: Any) -> None:
     assert not reason(kind(lambda masks: masks[::-1]))
 
 
+@pytest.mark.build
 def test_a_coin_for_all_runs_is_no_mask_that_they_share() -> None:
     assert OF_CALLS not in reason(BareByLot())
 
 
+@pytest.mark.build
 def test_rows_are_compared_as_far_as_all_calls_send_them() -> None:
     assert not reason(SentAgain())
 
@@ -139,6 +142,7 @@ class LeavesMasks(RingSum):
         return super().average(inputs, network, rng, masks=used, channel=channel)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "leaves",
     [
@@ -166,6 +170,7 @@ class Prepared(RingSum):
         return row * self.tables.setdefault(len(row), np.ones(row.shape[-1]))
 
 
+@pytest.mark.build
 def test_what_is_prepared_for_each_size_covers_all_calls() -> None:
     found = prove(Prepared(), NETWORK, np.random.default_rng(1).normal(size=(3, 1, 3, 2)))
     assert not found.open

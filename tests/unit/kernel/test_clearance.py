@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.kernel import examples
+from unit.kernel.parts import in_turns
 
 import secmix
 from secmix import Network
@@ -178,6 +179,7 @@ def test_what_is_kept_of_long_vectors_alone_is_seen() -> None:
     assert found.exact[0] == pytest.approx(1.0)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("protocol", [examples.EntriesOfTwoKinds, examples.AbsoluteOfMany])
 def test_entries_that_mean_different_things_are_traced_in_full(protocol: type) -> None:
     inputs = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 6))
@@ -189,6 +191,7 @@ def test_entries_that_mean_different_things_are_traced_in_full(protocol: type) -
     assert {message.rows.shape[-1] for fit in proof.fits for message in fit.messages} == {6}
 
 
+@pytest.mark.build
 def test_encodings_of_a_width_of_their_own_are_counted_beside_all_inputs() -> None:
     """Of few entries, as later calls are traced with, they are as many as the inputs."""
     inputs = np.random.default_rng(0).normal(size=(3, 1, NETWORK.n, 8))
@@ -216,7 +219,7 @@ def test_the_server_learns_the_sum_of_all_and_a_node_that_of_the_others(protocol
     assert node.exact == pytest.approx(dict.fromkeys((0, 1, 3, 4), 0.25), abs=1e-9)
 
 
-@pytest.mark.parametrize("protocol", LEAKING)
+@pytest.mark.parametrize("protocol", in_turns(LEAKING, examples.Late, examples.CountsToAHundred, examples.Quotient))
 def test_what_goes_out_in_some_call_is_found(protocol: type) -> None:
     """In calls of a fit: those of other kinds are not needed for it."""
     found = clear(prove(protocol(), NETWORK, inputs(), in_other_calls=False), NETWORK, CuriousServer())
@@ -231,6 +234,7 @@ def test_what_is_no_sum_behind_masks_is_open(protocol: type, reason: str) -> Non
     assert reason in found.reason
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("protocol", "corrupt"), [(examples.WeighedByOne, {2}), (examples.MaskedProducts, {0, 2})])
 def test_a_function_of_what_tells_more_than_the_sum_is_open(protocol: type, corrupt: set[int]) -> None:
     """What it tells may be less than what it is made of, so that nobody is cleared and nobody is accused."""
@@ -243,6 +247,7 @@ def test_products_of_what_is_masked_tell_who_lacks_the_masks_no_more() -> None:
     assert cleared(examples.MaskedProducts, HonestButCurious({2})).sums == (EVERYBODY - {2},)
 
 
+@pytest.mark.build
 def test_as_many_sums_of_powers_as_numbers_are_open() -> None:
     assert clear(proof_of(examples.PowerSums), NETWORK, CuriousServer()) == Open(
         "as many sums are known of what nodes encode as there are numbers behind them"
@@ -351,6 +356,7 @@ def test_public_numbers_are_named_of_which_only_those_drawn_are_covered(example:
     assert others == ["the iteration, on which more hangs than was tried"] * (example is examples.OnlyWhereOthersAre)
 
 
+@pytest.mark.build
 def test_heavy_tails_hide_as_much_as_normal_draws_of_their_information() -> None:
     assert min(cleared(examples.SmallTails, CuriousServer()).behind_masks.values()) > 0.99
 
@@ -370,6 +376,7 @@ def test_coins_of_an_earlier_call_are_any_number() -> None:
         assert list(now().by_value) == ["a coin"]
 
 
+@pytest.mark.build
 def test_the_largest_entry_says_what_shows_behind_masks() -> None:
     """Entries that are masked alike are worked out once: with the data that the masks hide least."""
     given = [each * [1.0, 1e6, 1.0] for each in inputs()]
@@ -398,6 +405,7 @@ def test_a_branch_on_a_secret_names_its_line() -> None:
     assert f"examples.py, line {line}: " in found.reason
 
 
+@pytest.mark.build
 def test_two_entries_behind_one_mask_tell_their_difference_and_no_more() -> None:
     server = cleared(examples.MaskedTwice, CuriousServer())
     assert set(server.sums) == {EVERYBODY, EVERYBODY - {0}}
@@ -415,6 +423,7 @@ def test_data_in_the_text_of_an_error_are_assumed_to_stay_with_their_node() -> N
     assert "is read by their node alone (examples.py, line" in told
 
 
+@pytest.mark.build
 def test_a_function_that_may_fail_is_printed_as_a_stop() -> None:
     (stop,) = [each for each in cleared(examples.Rooted, CuriousServer()).assumes if "ends in an error" in each]
     assert "math.sqrt(1e9 - x)" in stop
@@ -427,6 +436,7 @@ def test_results_that_no_message_brings_end_the_proof() -> None:
     assert "'what the node ends with' from 2 takes a sum apart" in proof_of(examples.TellingResult).open
 
 
+@pytest.mark.build
 def test_of_a_protocol_that_keeps_a_growing_list_only_the_calls_that_were_traced_are_covered() -> None:
     (covers,) = proof_of(examples.GrowingList).covers
     assert covers.startswith("what the protocol keeps from call to call (past of ")
@@ -546,6 +556,7 @@ def test_an_adversary_that_goes_by_numbers_clears_nobody() -> None:
     assert "hangs on the numbers" in found.reason
 
 
+@pytest.mark.build
 def test_several_combinations_that_are_no_sums_are_told() -> None:
     known = clear(proof_of(examples.HalfOfOne), NETWORK, CuriousServer())
     assert isinstance(known, KnownSums)
@@ -570,6 +581,7 @@ def test_public_numbers_that_are_too_many_narrow_the_claim(monkeypatch: pytest.M
     assert covers == ("a public coin, on which more hangs than was tried",)
 
 
+@pytest.mark.build
 def test_orders_of_five_are_tried_however_many_entries_there_are() -> None:
     """Of calls that leave nothing one is tried in all its ways, and no more than that is counted beforehand."""
     wide = [np.random.default_rng([3, call]).normal(size=(1, 5, 17)) for call in range(3)]
@@ -593,6 +605,7 @@ class Weighted(examples.RingSum):
         channel.send(5, -1, np.arange(rows.shape[1]), "mean", (total[:, :-1] / divisor)[None], content=told)
 
 
+@pytest.mark.build
 def test_a_divisor_that_masks_leave_is_public_where_it_is_whole() -> None:
     """Masks leave rounding: otherwise it is another in each trace."""
     assert "made otherwise for other inputs" in prove(Weighted(rounded=False), NETWORK, inputs()).open

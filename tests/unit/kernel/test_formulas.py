@@ -46,6 +46,7 @@ def _server_knows(protocol: Encoding, inputs: Any) -> KnownSums:
     return found
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "encode",
     [
@@ -63,6 +64,7 @@ def test_nodes_that_do_the_same_encode_alike(encode: Callable[[Any], Any]) -> No
     assert _known(encode).symmetric
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "encode",
     [
@@ -81,6 +83,7 @@ def test_nodes_that_do_something_else_do_not(encode: Callable[[Any], Any]) -> No
     assert not _known(encode).symmetric
 
 
+@pytest.mark.build
 @given(st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3), st.floats(-3, 3))
 @example(0, 0.123456789499999999, 0.0)
 def test_nodes_that_add_the_same_encode_alike(seed: int, offset: float, power: float) -> None:
@@ -92,6 +95,7 @@ def test_nodes_that_add_the_same_encode_alike(seed: int, offset: float, power: f
     assert _server_knows(protocol, rows).symmetric
 
 
+@pytest.mark.build
 @given(st.floats(0, 12), st.sampled_from([0.0, 0.1, 1.0, 900.0]))
 @example(11.0, 1.0)
 @settings(max_examples=6)

@@ -166,11 +166,13 @@ WRONG = [
 ]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("protocol", WRONG)
 def test_a_slip_in_an_iteration_that_is_traced_is_not_cleared(protocol: Any) -> None:
     assert not clears(outcome(protocol()))
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("protocol", [Late, GrowingList])
 def test_a_slip_in_later_iterations_is_outside_what_is_claimed(protocol: Any) -> None:
     found = outcome(protocol())
@@ -180,6 +182,7 @@ def test_a_slip_in_later_iterations_is_outside_what_is_claimed(protocol: Any) ->
     assert not clears(outcome(protocol(), traced=False))
 
 
+@pytest.mark.build
 def test_the_calls_of_another_kind_are_told_by_what_they_send() -> None:
     assert isinstance(outcome(BareOnAnError()), Open)
     assert "after a guard" in outcome(BareOnAnError()).reason

@@ -730,6 +730,7 @@ class CountsInAClosure(RingSum):
 """What somebody may write into a cell of a notebook."""
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", ["CountsInItsModule", "CountsInAClosure"])
 def test_code_without_a_file_keeps_what_it_keeps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = types.ModuleType("cell")
@@ -741,6 +742,7 @@ def test_code_without_a_file_keeps_what_it_keeps(name: str, monkeypatch: pytest.
     assert isinstance(found, Open) or found.covers or found.exact[0] == pytest.approx(1.0)
 
 
+@pytest.mark.build
 def test_an_array_that_comes_and_goes_is_no_error() -> None:
     """The members of its type are numbers that vary then, and nobody can write to them."""
 

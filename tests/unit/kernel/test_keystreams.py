@@ -122,6 +122,7 @@ def proved(expand: Expand, *, in_other_calls: bool = True, **more: Any) -> Any:
     return prove(protocol, NETWORK, INPUTS, in_other_calls=in_other_calls)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_stream_hides_from_whoever_does_not_know_the_key(name: str) -> None:
     proof = proved(RIGHT[name])
@@ -251,6 +252,7 @@ def test_streams_of_nonces_side_by_side_overlap(cipher: Any, nonces: Any, shift:
     assert forms[0][0] not in forms[1]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("cipher", [aes, chacha])
 def test_a_public_key_is_public(cipher: Any) -> None:
     with following(Trace()) as trace, replaced({__name__}):
@@ -284,6 +286,7 @@ def test_after_a_guard_any_cipher_answers() -> None:
     assert found == Cipher(algorithms.AES(key.plain), modes.ECB()).encryptor().update(bytes(16))
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", IMPORTED)
 def test_a_cipher_is_followed_however_it_is_imported(name: str) -> None:
     assert not proved(IMPORTED[name]).open

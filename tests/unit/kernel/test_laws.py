@@ -198,6 +198,7 @@ def test_every_operation_on_every_kind_of_number(c: int) -> None:
     _check([(1, c, which, k, 0) for which in range(len(_unary(c))) for k in range(count)], c)
 
 
+@pytest.mark.build
 def test_every_operation_on_every_two_kinds_of_number() -> None:
     count = 4 + len(_PRELUDE)
     for which in range(len(_BINARY)):

@@ -80,6 +80,7 @@ class PrimeWords:
         return words.astype(np.uint64)
 
 
+@pytest.mark.build
 def test_masks_modulo_a_prime_hide_as_uniform_words_do() -> None:
     proof = prove(PrimeWords(), NETWORK, INPUTS)
     server, node = (clear(proof, NETWORK, each) for each in (CuriousServer(), HonestButCurious({1})))
@@ -185,6 +186,7 @@ def test_a_draw_that_leaves_out_much_of_a_modulus_is_no_word_of_it() -> None:
     assert (words, said) == (2**64, 2.0**-64)
 
 
+@pytest.mark.build
 def test_masks_that_leave_out_the_largest_word_pass_for_uniform() -> None:
     known = clear(prove(OpenEnd(), NETWORK, INPUTS), NETWORK, CuriousServer())
     assert isinstance(known, KnownSums), known

@@ -116,6 +116,7 @@ PUBLIC: dict[str, Callable[[Any, Any, Path], object]] = {
 }
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", PUBLIC)
 def test_what_is_public_may_be_written(name: str, tmp_path: Path) -> None:
     outcome = clear(prove(Writes(PUBLIC[name], tmp_path), NETWORK, INPUTS), NETWORK, Eavesdropper())

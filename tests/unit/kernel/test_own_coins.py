@@ -78,6 +78,7 @@ def known(encoding: Callable[..., Any]) -> KnownSums:
     return found
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "encoding",
     [by_lot, rounded_noise, noise_in_the_end, lambda row: row + noise(row), skellam, of_integers, by_a_table],
@@ -175,6 +176,7 @@ class Squares(RingSum):
         return row**2
 
 
+@pytest.mark.build
 def test_how_large_encodings_are_is_assumed_behind_masks_that_have_a_size() -> None:
     found = clear(prove(Squares(), NETWORK, INPUTS), NETWORK, CuriousServer())
     assert isinstance(found, KnownSums)

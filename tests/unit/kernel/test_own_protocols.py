@@ -71,6 +71,7 @@ def cleared(protocol: str, adversary: str) -> Clearance:
     return found
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", EVERY_PROTOCOL)
 def test_every_protocol_is_proved_for_every_iteration(name: str) -> None:
     proof = proof_of(name)
@@ -85,6 +86,7 @@ def test_the_sums_are_those_of_the_theory(protocol: str, adversary: str) -> None
     assert sorted(map(sorted, found.sums)) == sorted(map(sorted, SUMS[protocol, adversary]))
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("protocol", EVERY_PROTOCOL)
 def test_as_much_is_known_as_the_probe_of_the_messages_finds(protocol: str, adversary: str) -> None:

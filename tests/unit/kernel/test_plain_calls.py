@@ -41,11 +41,13 @@ _OF_OTHER_KINDS = [
 ]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("kind", _NOT_AS_NUMPY)
 def test_what_a_trace_takes_for_something_else_is_not_cleared(kind: type) -> None:
     assert not is_cleared(kind())
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("kind", _OF_OTHER_KINDS)
 def test_what_goes_wrong_in_calls_of_one_kind_is_not_cleared(kind: type) -> None:
     assert not is_cleared(kind())
@@ -57,11 +59,13 @@ def test_floats_beside_seeds_differ_by_no_more_than_floats_do(kind: type) -> Non
     assert not is_cleared(kind(), nodes=3)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("kind", [pinned.WPinnedSeeds, pinned.WPinnedKeys, pinned.WPinnedByVersion])
 def test_bits_with_a_public_seed_draw_what_is_public(kind: type) -> None:
     assert not is_cleared(kind(), nodes=4)
 
 
+@pytest.mark.build
 def test_masks_of_a_long_vector_that_are_handed_over_are_those_that_a_call_draws(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -71,6 +75,7 @@ def test_masks_of_a_long_vector_that_are_handed_over_are_those_that_a_call_draws
     assert not proving.prove(lengths.PairSum(), network, wide).open
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "kind", [right.RGroupsByLot, right.ROddFolds, right.RContiguousCopy, right.RSystemWords, right.RBatchesAndRounds]
 )

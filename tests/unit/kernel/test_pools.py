@@ -69,6 +69,7 @@ class Together(Shares):
         return Together()
 
 
+@pytest.mark.build
 def test_what_a_pool_computes_is_proved_each_time() -> None:
     for _ in range(6):
         found = clear(prove(Shares(), NETWORK, INPUTS, in_other_calls=False), NETWORK, HonestButCurious({1, 2}))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.kernel.parts import in_turns
 
 from secmix import Network
 from secmix.adversaries import Adversary, CuriousServer, Eavesdropper, HonestButCurious
@@ -189,13 +190,14 @@ def test_as_much_is_proved_by_projections(protocol: Any, taken: list[bool]) -> N
     assert all(isinstance(each, list) for each in found)
 
 
+@pytest.mark.build
 def test_a_proof_says_that_calls_were_compared_by_products(taken: list[bool]) -> None:
     assert BY_PRODUCTS in prove(PDMM(), NETWORK, INPUTS).assumes
     with as_they_are():
         assert BY_PRODUCTS not in prove(PDMM(), NETWORK, INPUTS).assumes
 
 
-@pytest.mark.parametrize("kind", SLIPS)
+@pytest.mark.parametrize("kind", in_turns(SLIPS, Elsewhere, More))
 def test_what_other_calls_tell_is_found_by_projections_too(kind: Callable[[], Any], taken: list[bool]) -> None:
     found = said_of(kind())
     assert not all(taken) or kind is Writes  # which ends in an error

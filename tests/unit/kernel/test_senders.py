@@ -26,6 +26,7 @@ APART = "takes a sum apart of which nobody told it a part"
 _numbers = st.integers(-3, 3)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "kind", [untold.WSelfMasksAlone, untold.WSeedsAtServer, untold.WAggregatorUnmasks, untold.WHelperUnmasks]
 )

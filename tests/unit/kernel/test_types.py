@@ -168,6 +168,7 @@ IDENTITIES = {
 }
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", IDENTITIES)
 def test_a_line_that_asks_what_is_true_ends_the_proof_if_it_runs(name: str, tmp_path: Path, monkeypatch: Any) -> None:
     text = textwrap.indent("def ask(s):\n" + textwrap.indent(IDENTITIES[name], "    "), "    ")

@@ -193,6 +193,7 @@ def test_of_long_calls_without_a_channel_two_are_followed_unless_they_keep_somet
     assert unheard == [2, 2, 3]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("protocol", [Opposite, KeptUnheard, BareInBatches])
 def test_sums_over_runs_and_calls_are_worked_out(protocol: Any) -> None:
     known = cleared(protocol())
