@@ -247,14 +247,17 @@ def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 
         plain = {name: passed_on(value, f"{kind}/{name}", write, messages, runs) for name, (_, value) in parts.items()}
         return {key if _is_plain(key) else name: plain[name] for name, (key, _) in parts.items()}
     if isinstance(payload, list | tuple):
-        array = _as_array(payload)
+        names = getattr(payload, "_fields", None)
+        array = _as_array(payload) if names is None else None
         if array is not None and (array.ndim == 2 or (array.ndim == 3 and len(array) == messages)):
             return _array_passed(array, kind, write)
         runs = _runs_of(payload, runs)
         parts_arrived = [
-            passed_on(value, f"{kind}/{place}", write, messages, runs) for place, value in enumerate(payload)
+            passed_on(value, f"{kind}/{name}", write, messages, runs)
+            for name, value in zip(names or range(len(payload)), payload, strict=True)
         ]
-        return parts_arrived if isinstance(payload, list) else tuple(parts_arrived)
+        made = type(payload) if names and is_importable(type(payload)) else tuple
+        return parts_arrived if isinstance(payload, list) else tuple.__new__(made, parts_arrived)
     if hasattr(payload, "__array__") and not isinstance(payload, np.generic):
         return _array_passed(np.array(payload), kind, write)
     return _single_passed(payload, kind, write, messages, runs)

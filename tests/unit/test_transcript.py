@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
@@ -148,6 +150,28 @@ def test_a_mapping_or_a_tuple_is_as_many_messages_and_arrives_as_it_was():
     assert kinds == [
         ("up/x", (2, 3)), ("up/n", (2, 1)), ("up/by", (2, 2)), ("up/more/0", (2, 1)), ("up/more/1, nothing", (2, 1)),
     ]  # fmt: skip
+
+
+class Upload(NamedTuple):
+    """What a node sends, by name."""
+
+    masked: Any
+    rows: Any
+
+
+def test_a_named_tuple_arrives_with_its_names():
+    channel = Channel()
+    arrived = channel.send(0, 1, SERVER, "upload", Upload(np.ones((2, 3)), np.full((2, 3), 5.0)))
+    assert type(arrived) is Upload
+    assert np.array_equal(arrived.rows, np.full((2, 3), 5.0))
+    assert [block.kind for block in channel.transcript] == ["upload/masked", "upload/rows"]
+
+
+def test_a_tuple_of_a_class_that_the_receiver_does_not_know_arrives_as_a_tuple():
+    class Made(NamedTuple):
+        masked: Any
+
+    assert type(Channel().send(0, 1, SERVER, "upload", Made(np.ones((2, 3))))) is tuple
 
 
 def test_a_tuple_from_one_sender_is_recorded_whole():
