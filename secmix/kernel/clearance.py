@@ -282,7 +282,7 @@ def _overlooked(fit: Fit, read: set[tuple[int, int]], corrupt: frozenset[int]) -
     """Name a message from or to a corrupt node that an adversary does not read; empty: none."""
     for k, message in enumerate(fit.messages):
         for sender, receiver, row in zip(message.sender, message.receiver, message.content, strict=True):
-            if (sender in corrupt or receiver in corrupt) and (k, row) not in read:
+            if (sender in corrupt or receiver in corrupt) and (k, row) not in read and message.rows.size:
                 return f"the adversary does not read {message}, which one of its own nodes holds"
     return ""
 

@@ -99,11 +99,8 @@ SEVENTEENTH: dict[str, str] = {
 
 EIGHTEENTH: dict[str, str] = {
     "R02FeedbackIntegers": "inconclusive",  # bytearray.extend of secret bytes
-    "R06SpawnedPhilox": "inconclusive",  # a sequence of seeds that is spawned from a secret one
     "R11SecretNonce": "inconclusive",  # a secret nonce of a cipher whose first bytes count blocks
-    "R12DoubleMasks": "inconclusive",  # words below a prime as a seed, and seeds that shares are joined to
     "R18LabelledChunks": "inconclusive",  # bytes that are joined by b"|".join, the iteration's among them
-    "R25SegmentsOfARing": "inconclusive",  # an empty message
 }
 """The same of the eighteenth hand, who had read the documentation and public code of the field."""
 

@@ -28,7 +28,7 @@ from secmix.kernel.randomness.secret_bytes import (
     octets_of_draw,
     secret_pieces,
 )
-from secmix.kernel.randomness.streams import OF_SEQUENCE, Stream, fresh_bytes, stream_of
+from secmix.kernel.randomness.streams import OF_SEQUENCE, POOL, Stream, fresh_bytes, stream_of
 from secmix.kernel.values.arrays import Followed, array_of, of_table, values, within
 from secmix.kernel.values.current_trace import DRAWS, INF, here, may_stop, now, tracing
 from secmix.kernel.values.forms import alone
@@ -87,14 +87,14 @@ class Draws(OfStream, np.random.Generator):
 
     def __init__(self, bits: Any, secret: bool | None = False) -> None:
         super().__init__(getattr(bits, "concrete", bits))
-        self.stream = bits.taken() if isinstance(bits, SecretBits) else None
+        self.bits = bits if isinstance(bits, SecretBits) else None
+        self.stream = self.bits.taken() if self.bits is not None else None
         self.secret = True if self.stream is not None else secret
 
     def spawn(self, n_children: int) -> Any:
         """Return generators like this one."""
-        if self.stream is not None:
-            now().leave("generators spawned from one with a secret seed")
-        return [Draws(each, self.secret) for each in super().bit_generator.spawn(n_children)]
+        bits = super().bit_generator.spawn(n_children) if self.bits is None else self.bits.spawn(n_children)
+        return [Draws(each, self.secret) for each in bits]
 
     @property
     def bit_generator(self) -> Any:
@@ -279,8 +279,22 @@ def generator(seed: Any = None) -> Any:
 
 
 _LENGTHS = frozenset(256**k for k in range(1, 17))  # moduli that leave the last bytes of a draw
-_POOL = 128  # bits into which NumPy's SeedSequence makes whatever it is given
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+
+
+class SecretSequence(list[Any]):
+    """The numbers of a secret seed, as NumPy's SeedSequence has them: behind those of a pool where it was spawned."""
+
+    def __init__(self, entropy: Any, spawn_key: Sequence[Any] = ()) -> None:
+        several = list(numbers_of(entropy))
+        words = sum(len(pieces_of(each)) // 4 for each in several) if spawn_key else POOL
+        super().__init__([*several, *[0] * (POOL // 32 - words), *spawn_key])
+        self.entropy, self.spawn_key, self.spawned = entropy, tuple(spawn_key), 0
+
+    def spawn(self, n_children: int) -> list[SecretSequence]:
+        """Return seeds of their own, none of which it returned before."""
+        first, self.spawned = self.spawned, self.spawned + n_children
+        return [SecretSequence(self.entropy, (*self.spawn_key, first + k)) for k in range(n_children)]
 
 
 @dataclass
@@ -289,6 +303,7 @@ class SecretBits:
 
     concrete: Any  # NumPy's, of this run
     stream: Stream
+    sequence: SecretSequence | None = None  # None: it works with a key
     is_taken: bool = False
 
     def taken(self) -> Stream:
@@ -297,6 +312,13 @@ class SecretBits:
             now().leave("two generators of one secret seed's bits")
         self.is_taken = True
         return self.stream
+
+    def spawn(self, n_children: int) -> list[SecretBits]:
+        """Return bit generators of its kind with seeds of their own."""
+        if self.sequence is None:
+            now().leave("generators spawned from one with a secret key")
+            return []
+        return [seeded_bits(type(self.concrete), seed) for seed in self.sequence.spawn(n_children)]
 
     def __reduce__(self) -> Any:
         now().leave("a copy of a generator")
@@ -312,12 +334,14 @@ def seeded_bits(kind: Any, seed: Any) -> SecretBits:
 
     Two kinds make two streams of one seed; default_rng is PCG64.
     """
-    several = list(numbers_of(seed))
-    pieces = pieces_of_several(several)
-    while pieces[-1] == ("public", 0):  # NumPy fills up with zeros; some piece is secret
+    sequence = seed if isinstance(seed, SecretSequence) else SecretSequence(seed)
+    pieces = pieces_of_several(sequence)
+    # A pool is filled up with zeros, and a secret number is; some piece is secret.
+    is_filled = isinstance(sequence[-1], Number)
+    while pieces[-1] == ("public", 0) and (is_filled or len(pieces) <= POOL // 8):
         pieces.pop()
-    stream = stream_of(f"{kind.__name__} {OF_SEQUENCE}", pieces, most_bits=_POOL)
-    return SecretBits(kind([int(getattr(each, "value", each)) for each in several]), stream)
+    stream = stream_of(f"{kind.__name__} {OF_SEQUENCE}", pieces, most_bits=POOL)
+    return SecretBits(kind([int(getattr(each, "value", each)) for each in sequence]), stream, sequence)
 
 
 def keyed_bits(kind: Any, key: Any, counter: Any = 0) -> SecretBits:
@@ -387,9 +411,9 @@ def pieces_of_several(numbers: Sequence[Any]) -> list[Piece]:
 
 
 def _may_be_short(number: Number) -> bool:
-    """Say whether the last word of a number is zero more often than once in a billion."""
+    """Say whether the last word of a number is zero more often than once in 2**29, as it is of one below 2**61 - 1."""
     bits = math.log2(max(number.below or sum(c * now().own(v).range for v, c in number.terms.items()), 1))
-    return bits > 32 and -bits % 32 > 2
+    return bits > 32 and -bits % 32 > 3
 
 
 def pieces_of(number: Any) -> list[Piece]:

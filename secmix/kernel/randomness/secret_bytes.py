@@ -324,13 +324,17 @@ def residue(number: Number) -> Piece | None:
 
 
 def bare(number: Any) -> int | None:
-    """Return the draw that a number is, neither shifted nor multiplied; None where it is none."""
-    if not isinstance(number, Number) or number.modulus != INF or not number.form or len(number.form) != 1:
+    """Return the draw that a number is, neither shifted nor multiplied; None where it is none.
+
+    What shares of it are joined to, modulo what it is drawn below, is the draw again.
+    """
+    if not isinstance(number, Number) or not number.form or len(number.form) != 1:
         return None
     variable = next(iter(number.form))
-    own = now().own(variable)
+    own, modulus = now().own(variable), number.modulus
     is_whole = own.kind == "draw" and own.range and own.value == number.value and number.terms[variable] == 1
-    return variable if is_whole else None
+    is_joined = modulus == own.range and 0 < number.below <= own.range
+    return variable if is_whole and (modulus == INF or is_joined) else None
 
 
 def secret_pieces(number: Number) -> list[Piece]:

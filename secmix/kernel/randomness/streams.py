@@ -29,7 +29,7 @@ from secmix.kernel.randomness.secret_bytes import (
 from secmix.kernel.values.arrays import Followed
 from secmix.kernel.values.current_trace import INF, Place, Trace, following, here, now
 
-OF_SEQUENCE = "of a SeedSequence"
+OF_SEQUENCE, POOL = "of a SeedSequence", 128  # and bits into which that makes whatever it is given
 END_OF_KEY = ("public", "end of key")
 ENOUGH = 128
 """Bits of a seed that nobody tries through."""
@@ -284,6 +284,9 @@ def seeds_of(trace: Trace) -> set[int]:
 def _filled(function: str, *seeds: Sequence[Piece]) -> list[list[Piece]]:
     """Return seeds with zeros at the end of what a function fills up with them: an iteration may be zeros, too."""
     if function.endswith(OF_SEQUENCE):
+        longest = max(seeds, key=len)
+        if len(longest) > POOL // 8 and not is_secret_piece(longest[-1]):  # it is as long as it is
+            return [*map(list, seeds)]
         ends = [len(seed) for seed in seeds]
     elif function.startswith("hmac"):
         ends = [seed.index(END_OF_KEY) if END_OF_KEY in seed else 0 for seed in seeds]

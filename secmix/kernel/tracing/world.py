@@ -61,6 +61,7 @@ from secmix.kernel.randomness.coins import (
 from secmix.kernel.randomness.draws import (
     GENERATORS,
     Draws,
+    SecretSequence,
     by_system,
     generator,
     is_seed,
@@ -351,12 +352,9 @@ def _ciphers() -> dict[int, Any]:
 
 
 def _seed_sequence(entropy: Any = None, *, spawn_key: Any = (), **more: Any) -> Any:
-    """Stand for ``SeedSequence``: of a secret seed it is the seed, which generators take as it is.
-
-    A key of where it was spawned stands behind the seed, as NumPy has it for seeds of 128 bits or more.
-    """
+    """Stand for ``SeedSequence``: of a secret seed it is the numbers of the seed, and spawns others."""
     if is_seed(entropy) and not more:
-        return [entropy, *spawn_key] if spawn_key else entropy
+        return SecretSequence(entropy, spawn_key)
     make = _not_followed(np.random.SeedSequence, "SeedSequence")
     return by_value(make, entropy, spawn_key=spawn_key, **more)
 

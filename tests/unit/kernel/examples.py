@@ -72,6 +72,13 @@ def bare(channel: Channel, row: Any, node: int = 0) -> None:
     channel.send(1, node, SERVER, "bare", row, encrypted=True)
 
 
+class SendsAThird(RingSum):
+    """A node sends the first third of its mask again to the node that has it."""
+
+    def beside(self, channel: Channel, rows: Any, masks: Any, rng: Any) -> None:
+        channel.send(0, 1, 2, "third", masks[:, 1, : rows.shape[2] // 3], encrypted=True)
+
+
 class WordSum(RingSum):
     """Words of 32 bits, unsigned; sums wrap around."""
 

@@ -524,6 +524,11 @@ def test_an_adversary_that_does_not_read_what_its_nodes_hold_clears_nobody() -> 
     assert "one of its own nodes" in found.reason
 
 
+def test_a_message_without_numbers_is_read_by_whoever_holds_it() -> None:
+    """Of few entries, as calls are traced with, the first of several parts of a vector has none."""
+    assert cleared(examples.SendsAThird, HonestButCurious({2})).sums == (EVERYBODY - {2},)
+
+
 class Choosy(CuriousServer):
     """Reads what ``wanted`` says of a message's numbers."""
 

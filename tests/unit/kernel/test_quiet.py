@@ -360,6 +360,8 @@ def test_what_fails_of_another_iteration_narrows_the_claim(what: Callable[[Any],
     [
         ((2**64, 2**63, 0), False),
         ((2**64, 2**33, 0), True),
+        ((2**61 - 1, 2**61 - 1, 0), False),
+        ((2**64, 2**60, 0), True),
         ((2**64, 2**64, 2**33), False),
         ((2**33,), False),
         ((2**64, 2**31, 0), False),

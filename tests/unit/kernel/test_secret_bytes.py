@@ -269,8 +269,8 @@ EXITS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "packed as a float": (lambda octets: struct.pack("<d", _word() * 1.0), r"struct.pack\(\) of a secret"),
     "children of a generator": (
-        lambda octets: np.random.default_rng([_word(), _word(1)]).spawn(2),
-        "generators spawned from one with a secret seed",
+        lambda octets: np.random.Generator(np.random.Philox(key=[_word(), _word(1)])).spawn(2),
+        "generators spawned from one with a secret key",
     ),
 }
 

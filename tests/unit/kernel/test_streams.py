@@ -86,6 +86,17 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
         ),
         m,
     ),
+    "children of a sequence": lambda seed, m, channel: sum(
+        _words(np.random.Generator(np.random.Philox(child)), m)
+        for child in np.random.SeedSequence([*seed[:2], channel.iteration]).spawn(2)
+    ),
+    "children of a generator": lambda seed, m, channel: _words(
+        np.random.default_rng([*seed[:2], channel.iteration]).spawn(1)[0].spawn(2)[1], m
+    ),
+    "a sequence and its child": lambda seed, m, channel: (
+        _words(np.random.default_rng([*seed[:2], channel.iteration]), m)
+        + _words(np.random.default_rng([*seed[:2], channel.iteration, 0]), m)
+    ),
     "Philox": lambda seed, m, channel: _words(np.random.Generator(np.random.Philox(key=seed[:2])), m),
     "struct.pack": lambda seed, m, channel: _blocks(
         lambda b: hashlib.sha256(struct.pack(">QI32s", channel.iteration, 7, seed.tobytes()) + b).digest(), m
@@ -128,6 +139,12 @@ SHORT: dict[str, tuple[Callable[[Any, int, Any], Any], int]] = {
         lambda seed, m, channel: _words(np.random.default_rng(list(seed.tobytes())[3:9]), m),
         48,
     ),
+    "a spawn key behind a short seed": (
+        lambda seed, m, channel: _words(
+            np.random.default_rng(np.random.SeedSequence(seed[:1], spawn_key=(3, seed.size))), m
+        ),
+        64,
+    ),
     "a residue": (lambda seed, m, channel: _words(np.random.default_rng(seed[0] % 2**32), m), 32),
     "a word of its bytes": (
         lambda seed, m, channel: _words(np.random.default_rng(struct.unpack("<8I", seed.tobytes())[3]), m),
@@ -166,8 +183,12 @@ OPEN: dict[str, Callable[[Any, int, Any], Any]] = {
         np.frombuffer(hashlib.pbkdf2_hmac("sha256", seed.tobytes(), b"mask", 1), np.uint64)[:m]
         - np.frombuffer(hmac.new(seed.tobytes(), b"mask\0\0\0\1", "sha256").digest(), np.uint64)[:m]
     ),
-    "a spawn key behind a short seed": lambda seed, m, channel: _words(
-        np.random.default_rng(np.random.SeedSequence(seed[:1], spawn_key=(3, seed.size))), m
+    "a child that is spawned twice": lambda seed, m, channel: (
+        _words(np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0]), m)
+        - _words(np.random.default_rng([*seed, 0]), m)
+    ),
+    "children of a key": lambda seed, m, channel: _words(
+        np.random.Generator(np.random.Philox(key=seed[:2])).spawn(1)[0], m
     ),
     "struct.pack as in memory": lambda seed, m, channel: _blocks(
         lambda b: hashlib.sha256(struct.pack("QI", channel.iteration, 7) + seed.tobytes() + b).digest(), m
@@ -225,6 +246,56 @@ def _joined(seed: Any) -> Any:
     return [(2 * one + (2**32 - 1) * other) % 2**32 for one, other in shares] + seed[3:]
 
 
+FIELD = 2**61 - 1
+
+
+class Joined(Seeded):
+    """A pair shares its seed, each word by a straight line modulo a prime; masks follow from what shares tell."""
+
+    words = 6
+    places = 1, 2
+
+    def draw_masks(self, runs: int, m: int, network: Any, rng: Any) -> Any:
+        return rng.integers(0, FIELD, size=(runs, len(network.edges), self.words), dtype=np.uint64)
+
+    @classmethod
+    def expand(cls, seed: Any, m: int, channel: Any) -> Any:
+        secret, slope = seed[:3].astype(object), seed[3:].astype(object)
+        one, other = [(secret + k * slope) % FIELD for k in cls.places]
+        joined = (2 * one - other) % FIELD
+        return cls.made(joined.astype(np.uint64), m)
+
+    made = staticmethod(lambda words, m: _words(np.random.default_rng([*words]), m))
+
+
+class JoinedAsBytes(Joined):
+    made = staticmethod(lambda words, m: _hashed(words, m, None))
+
+
+class JoinedAsNumbers(Joined):
+    made = staticmethod(
+        lambda words, m: _blocks(
+            lambda b: hashlib.sha256(int(words[0]).to_bytes(8, "big") + words[1:].tobytes() + b).digest(), m
+        )
+    )
+
+
+class JoinedOfOtherPlaces(Joined):
+    """Shares at two places are joined as if they were at others: that is no seed as it was drawn."""
+
+    places = 3, 5
+
+
+class JoinedWithoutRest(Joined):
+    """What shares are joined to is not brought below the prime: it is the seed, or more by the prime."""
+
+    @classmethod
+    def expand(cls, seed: Any, m: int, channel: Any) -> Any:
+        secret, slope = seed[:3].astype(object), seed[3:].astype(object)
+        joined = (secret - slope) % FIELD + slope
+        return cls.made(joined.astype(np.uint64), m)
+
+
 def _short_chain(seed: Any) -> Any:
     middle = np.random.default_rng(seed[0])
     return middle.integers(0, 2**64, size=4, dtype=np.uint64)
@@ -246,6 +317,19 @@ def test_a_stream_hides_from_whoever_does_not_know_the_seed(name: str) -> None:
     assert any("nobody tells from random" in each for each in server.assumes)
     if "iteration" in RIGHT[name].__code__.co_names:
         assert any("each iteration comes once" in each for each in server.assumes)
+
+
+@pytest.mark.parametrize("kind", [Joined, JoinedAsBytes, JoinedAsNumbers])
+def test_a_seed_that_shares_are_joined_to_is_the_seed_that_was_drawn(kind: type) -> None:
+    """As in secure aggregation with drop-outs, where a server joins shares of the seeds of those who are gone."""
+    found = clear(prove(kind(), NETWORK, INPUTS, in_other_calls=False), NETWORK, CuriousServer())
+    assert isinstance(found, KnownSums), found
+    assert found.exact[0] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("kind", [JoinedOfOtherPlaces, JoinedWithoutRest])
+def test_what_shares_are_joined_to_otherwise_ends_the_proof(kind: type) -> None:
+    assert isinstance(clear(prove(kind(), NETWORK, INPUTS, in_other_calls=False), NETWORK, CuriousServer()), Open)
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -299,6 +383,7 @@ def telling(way: Callable[[Any, int, Any], Any], words: int | None = None) -> An
     return type("Telling", (Telling,), {"expand": staticmethod(way), "told": words})()
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("way", [RIGHT["default_rng"], LAST_WORDS], ids=["first words", "last words"])
 def test_whoever_reads_the_seed_knows_what_follows_from_it(way: Callable[[Any, int, Any], Any]) -> None:
     """Whichever of its words make the mask: equal words count as one in the algebra."""
@@ -314,6 +399,7 @@ def _hashed(seed: Any, m: int, channel: Any) -> Any:
     return _blocks(lambda block: hashlib.sha256(seed.tobytes() + block).digest(), m)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(("way", "words", "hides"), [(_keyed, 2, True), (_keyed, 3, False), (_hashed, 2, False)])
 def test_a_keyed_hash_hides_while_enough_of_its_key_is_unknown(way: Any, words: int, hides: bool) -> None:
     """Two of four words leave 128 bits; of a hash without a key any word is too much."""
@@ -322,6 +408,7 @@ def test_a_keyed_hash_hides_while_enough_of_its_key_is_unknown(way: Any, words: 
     assert isinstance(found, KnownSums) == hides, found
 
 
+@pytest.mark.build
 def test_the_same_seed_in_every_call_is_the_same_mask() -> None:
     class Kept(Seeded):
         reuses_masks = True
@@ -378,7 +465,13 @@ class EnrolledAndSomeFresh(EnrolledAndFresh):
 
 @pytest.mark.parametrize(
     ("kind", "outlives"),
-    [(Enrolled, True), (EnrolledBySystem, True), (EnrolledAndFresh, False), (EnrolledAndSomeFresh, True)],
+    [
+        (EnrolledBySystem, True),
+        *(
+            pytest.param(kind, outlives, marks=pytest.mark.build)
+            for kind, outlives in [(Enrolled, True), (EnrolledAndFresh, False), (EnrolledAndSomeFresh, True)]
+        ),
+    ],
 )
 def test_keys_that_outlive_a_fit_narrow_the_claim(kind: type, outlives: bool) -> None:
     """Another fit of the same object counts its iterations from zero, and has the masks of the first."""
@@ -596,6 +689,7 @@ def _agreed() -> Any:
     return stream_of(AGREED, [("draw", v, 2**64) for v in _draws(4, 2**64)])
 
 
+@pytest.mark.build
 def test_halves_and_words_of_the_same_bytes_are_the_same_seed() -> None:
     def both_ways(seed: Any, m: int, channel: Any) -> Any:
         one = _words(np.random.default_rng([each % 2**32 for each in seed]), m)
