@@ -256,7 +256,7 @@ def passed_on(payload: Any, kind: str, write: Write, messages: int, runs: int = 
             passed_on(value, f"{kind}/{name}", write, messages, runs)
             for name, value in zip(names or range(len(payload)), payload, strict=True)
         ]
-        made = type(payload) if names and is_importable(type(payload)) else tuple
+        made: Any = type(payload) if names and is_importable(type(payload)) else tuple
         return parts_arrived if isinstance(payload, list) else tuple.__new__(made, parts_arrived)
     if hasattr(payload, "__array__") and not isinstance(payload, np.generic):
         return _array_passed(np.array(payload), kind, write)
