@@ -317,8 +317,8 @@ class SecretBits:
         """Return bit generators of its kind with seeds of their own."""
         if self.sequence is None:
             now().leave("generators spawned from one with a secret key")
-            return []
-        return [seeded_bits(type(self.concrete), seed) for seed in self.sequence.spawn(n_children)]
+        seeds = [] if self.sequence is None else self.sequence.spawn(n_children)
+        return [seeded_bits(type(self.concrete), seed) for seed in seeds]
 
     def __reduce__(self) -> Any:
         now().leave("a copy of a generator")

@@ -197,7 +197,7 @@ def test_a_proof_says_that_calls_were_compared_by_products(taken: list[bool]) ->
         assert BY_PRODUCTS not in prove(PDMM(), NETWORK, INPUTS).assumes
 
 
-@pytest.mark.parametrize("kind", in_turns(SLIPS, Elsewhere, More))
+@pytest.mark.parametrize("kind", in_turns(SLIPS, Elsewhere, More, OfFirstEntries))
 def test_what_other_calls_tell_is_found_by_projections_too(kind: Callable[[], Any], taken: list[bool]) -> None:
     found = said_of(kind())
     assert not all(taken) or kind is Writes  # which ends in an error

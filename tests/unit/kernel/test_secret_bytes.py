@@ -381,6 +381,21 @@ def test_a_key_is_one_number_or_two() -> None:
     assert np.array_equal(bits.concrete.random_raw(2), np.random.Philox(key=key.value).random_raw(2))
 
 
+def test_generators_that_are_spawned_draw_as_numpys_do() -> None:
+    def call() -> Any:
+        parent = np.random.default_rng([_draw(), _draw(), 7])
+        first, (second, third) = parent.spawn(1), parent.spawn(2)
+        return [each.integers(0, 2**64, size=2, dtype=np.uint64) for each in (*first, second, *third.spawn(1))]
+
+    found, trace = _followed(call)
+    drawn = [each.value for each in trace.variables.values()][:2]
+    parent = np.random.default_rng([*drawn, 7])
+    first, (second, third) = parent.spawn(1), parent.spawn(2)
+    for one, other in zip(found, (*first, second, *third.spawn(1)), strict=True):
+        assert np.array_equal(concrete(one), other.integers(0, 2**64, size=2, dtype=np.uint64))
+    assert len(trace.streams) == 7  # each draw of the system's is of one, too
+
+
 def test_generators_of_public_keys_and_sequences_are_numpys() -> None:
     def call() -> Any:
         sequence = np.random.SeedSequence(5, spawn_key=(1,))
