@@ -29,7 +29,7 @@ gc.set_threshold(100_000)  # ten thousand tests and all their modules are scanne
 # Under --import-mode=importlib no test folder is importable; the shared modules beside this file must be.
 sys.path.insert(0, str(HERE))
 
-PARTS = 6  # of what takes long: a build runs one of them, SECMIX_PART, another for each commit
+PARTS = 8  # of what takes long: a build runs one of them, SECMIX_PART, another for each commit
 
 collect_ignore = ["flower_projects"]  # apps that tests run; they need flwr, and hold no tests
 for _name, _examples in {"fast": 12, "explore": 30, "thorough": 1000}.items():
