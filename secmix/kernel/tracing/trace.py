@@ -581,7 +581,10 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, IndexError) and ("used as indices" in str(error) or "only integers, " in str(error)):
         error = IndexError("an array at a secret place (write np.take(array, place, axis=0))")
     if isinstance(error, TypeError) and SecretBytes.__name__ in str(error):
-        error = TypeError('secret bytes in a function that is not followed (a + b is, and b"".join([a, b]) is not)')
+        error = TypeError(
+            "bytes of secrets, or of the iteration, in a function that is not followed "
+            '(a + b is, and b"".join([a, b]) is not; hashlib and hmac are)'
+        )
     if isinstance(error, TypeError) and "array of references" in str(error):
         error = TypeError("an array of objects that NumPy made of secrets (np.sum(several, axis=0) is followed)")
     place = f"{lines[-1].filename.rsplit('/', 1)[-1]}, line {lines[-1].lineno}" if lines else "an unknown line"

@@ -354,9 +354,10 @@ def _exit(what: str, f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, *args: f(self._left(what), *args)
 
 
+_INDEX = "an index, or a byte of a bytearray (stream += block is followed), made of a secret"
 _EXITS: dict[str, tuple[str, Callable[..., Any]]] = {
     **{"__int__": ("int() of a secret", int), "__float__": ("float() of a secret", float)},
-    **{"__index__": ("an index made of a secret", int), "__complex__": ("complex() of a secret", complex)},
+    **{"__index__": (_INDEX, int), "__complex__": ("complex() of a secret", complex)},
     **dict.fromkeys(("__str__", "__repr__"), (TEXT, str)),
     **{
         "__hash__": ("the hash of a secret", hash),
