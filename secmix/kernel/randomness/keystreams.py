@@ -120,6 +120,33 @@ def _pbkdf2(hash_name: Any, password: Any, salt: Any, iterations: int, dklen: An
     return plain if stream is None else stream.octets(plain)
 
 
+@dataclass
+class Digest:
+    """Stands for a hash, keyed or not, of the package ``cryptography``."""
+
+    of: Hash
+    length: tuple[int, ...] = ()
+
+    def update(self, data: Any) -> None:
+        self.of.update(data)
+
+    def copy(self) -> Digest:
+        return Digest(self.of.copy(), self.length)
+
+    def finalize(self) -> Any:
+        """Return the digest."""
+        return self.of.digest(*self.length)
+
+
+def _hash_of_package(algorithm: Any, backend: Any = None) -> Digest:
+    name = _algorithm_of(algorithm.name).replace("shake", "shake_")
+    return Digest(_algorithm(name), (algorithm.digest_size,) if name.startswith("shake") else ())
+
+
+def _hmac_of_package(key: Any, algorithm: Any, backend: Any = None) -> Digest:
+    return Digest(_hmac(key, digestmod=algorithm.name))
+
+
 ALGORITHMS: dict[str, Callable[..., Any]] = {name: _named(name) for name in _NAMES}
 ALGORITHMS |= {"new": _new, "pbkdf2_hmac": _pbkdf2}
 KEYED: dict[str, Callable[..., Any]] = {"new": _hmac, "digest": _digest, "HMAC": _hmac}
@@ -127,7 +154,9 @@ KEYED: dict[str, Callable[..., Any]] = {"new": _hmac, "digest": _digest, "HMAC":
 
 _COUNTERS: dict[str, tuple[int, Any, int]] = {"AES CTR": (16, "big", 12), "ChaCha20": (64, "little", 0)}
 """Of ciphers that are streams: bytes of a block; order and place of the 4 bytes of a nonce that count blocks."""
-_CIPHERS, _HKDF = (f"cryptography.hazmat.primitives.{each}" for each in ("ciphers", "kdf.hkdf"))
+_CIPHERS, _HKDF, _HASHES, _HMAC = (
+    f"cryptography.hazmat.primitives.{each}" for each in ("ciphers", "kdf.hkdf", "hashes", "hmac")
+)
 
 
 @dataclass
@@ -235,8 +264,8 @@ def _expand(algorithm: Any, length: int, info: Any, backend: Any = None) -> KeyD
     return KeyDerivation(algorithm, length, info, extracts=False)
 
 
-OF_CIPHERS = (_CIPHERS, _HKDF, X25519)
-"""Modules of ciphers."""
+OF_CIPHERS = (_CIPHERS, _HKDF, _HASHES, _HMAC, X25519)
+"""Modules of ciphers, and of hashes beside them."""
 
 
 @functools.cache
@@ -252,6 +281,11 @@ def ciphers(loaded: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     if _HKDF in loaded:
         by_module[_HKDF] = {"HKDF": _extract_and_expand, "HKDFExpand": _expand}
     pairs = {"X25519PrivateKey": PrivateKey, "X25519PublicKey": PublicKey}
-    by_module |= {X25519: pairs} if X25519 in loaded else {}
+    others: dict[str, dict[str, Any]] = {
+        _HASHES: {"Hash": _hash_of_package},
+        _HMAC: {"HMAC": _hmac_of_package},
+        X25519: pairs,
+    }
+    by_module |= {name: members for name, members in others.items() if name in loaded}
     above = {part for name in loaded for part in itertools.accumulate(name.split("."), "{}.{}".format)} - {*loaded}
     return by_module | {name: {} for name in sorted(above, key=len, reverse=True)}  # by whose names these are reached

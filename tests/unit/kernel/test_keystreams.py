@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import hmac
 import os
 import secrets
@@ -19,6 +20,7 @@ pytest.importorskip("cryptography", reason="the package cryptography is not inst
 import cryptography
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.hmac import HMAC
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
@@ -59,6 +61,20 @@ def by_hand(key: Any, m: int) -> Any:
     return np.frombuffer(hmac.new(key, b"mask\1", "sha256").digest(), np.uint64)[:m]
 
 
+def hashed(algorithm: Any, m: int, *parts: Any) -> Any:
+    digest = hashes.Hash(algorithm)
+    for part in parts:
+        digest.update(part)
+    return np.frombuffer(digest.copy().finalize(), np.uint64)[:m]
+
+
+def keyed(key: Any, m: int, *parts: Any) -> Any:
+    digest = HMAC(key, hashes.SHA3_512())
+    for part in parts:
+        digest.update(part)
+    return np.frombuffer(digest.finalize(), np.uint64)[:m]
+
+
 def numbered(channel: Any, length: int) -> Any:
     return channel.iteration.to_bytes(length, "big")
 
@@ -85,6 +101,13 @@ RIGHT: dict[str, Expand] = {
     "HKDF, half by half": lambda seed, m, channel: np.concatenate(
         [derived(seed.tobytes(), half, b"", bytes([k])) for k, half in enumerate((m // 2, m - m // 2))]
     ),
+}
+
+
+HASHED: dict[str, tuple[Expand, str]] = {
+    "a hash": (lambda seed, m, channel: hashed(hashes.SHA512(), m, seed.tobytes(), b"mask"), "sha512"),
+    "as long as asked": (lambda seed, m, channel: hashed(hashes.SHAKE256(8 * m), m, seed.tobytes()), "shake_256"),
+    "HMAC": (lambda seed, m, channel: keyed(seed.tobytes(), m, b"mask", numbered(channel, 8)), "hmac sha3_512"),
 }
 
 
@@ -134,6 +157,27 @@ def test_a_stream_hides_from_whoever_does_not_know_the_key(name: str) -> None:
     kind = name.split(",")[0].split("-")[0].replace("decrypted", "AES")
     kind = "hmac sha256" if "HKDF" in kind else f"{kind} with a counter"
     assert any(f"nobody tells from random what {kind} make" in each for each in server.assumes)
+
+
+@pytest.mark.parametrize("name", HASHED)
+def test_hashes_of_the_package_are_followed(name: str) -> None:
+    expand, function = HASHED[name]
+    found = clear(proved(expand, in_other_calls=False), NETWORK, CuriousServer())
+    assert isinstance(found, KnownSums), found
+    assert found.exact[0] == pytest.approx(0.25)
+    assert any(f"nobody tells from random what {function} make" in each for each in found.assumes)
+
+
+def test_a_hash_of_the_package_and_that_of_python_are_the_same_stream() -> None:
+    """Their masks cancel: what one adds the other takes off."""
+    proof = proved(
+        lambda seed, m, channel: (
+            hashed(hashes.SHA256(), m, seed.tobytes())
+            - np.frombuffer(hashlib.sha256(seed.tobytes()).digest(), np.uint64)[:m]
+        ),
+        in_other_calls=False,
+    )
+    assert not isinstance(clear(proof, NETWORK, CuriousServer()), KnownSums)
 
 
 OPEN: dict[str, tuple[Expand, str]] = {
