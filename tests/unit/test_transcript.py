@@ -153,7 +153,7 @@ def test_a_mapping_or_a_tuple_is_as_many_messages_and_arrives_as_it_was():
 
 
 class Upload(NamedTuple):
-    """What a node sends, by name."""
+    """An upload of a node, by name."""
 
     masked: Any
     rows: Any

@@ -287,8 +287,10 @@ class SecretSequence(list[Any]):
 
     def __init__(self, entropy: Any, spawn_key: Sequence[Any] = ()) -> None:
         several = list(numbers_of(entropy))
-        words = sum(len(pieces_of(each)) // 4 for each in several) if spawn_key else POOL
-        super().__init__([*several, *[0] * (POOL // 32 - words), *spawn_key])
+        if spawn_key:
+            words = sum(len(pieces_of(each)) // 4 for each in several)
+            several += [0] * (POOL // 32 - words)
+        super().__init__([*several, *spawn_key])
         self.entropy, self.spawn_key, self.spawned = entropy, tuple(spawn_key), 0
 
     def spawn(self, n_children: int) -> list[SecretSequence]:

@@ -278,13 +278,11 @@ def ciphers(loaded: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         keyed["ChaCha20"] = _parts_of(algorithms.ChaCha20, "key", "nonce")
         by_module = {f"{_CIPHERS}.algorithms": keyed, f"{_CIPHERS}.modes": {"CTR": _parts_of(modes.CTR, "nonce")}}
         by_module[_CIPHERS] = {"Cipher": _cipher(package.Cipher)}
-    if _HKDF in loaded:
-        by_module[_HKDF] = {"HKDF": _extract_and_expand, "HKDFExpand": _expand}
-    pairs = {"X25519PrivateKey": PrivateKey, "X25519PublicKey": PublicKey}
     others: dict[str, dict[str, Any]] = {
+        _HKDF: {"HKDF": _extract_and_expand, "HKDFExpand": _expand},
         _HASHES: {"Hash": _hash_of_package},
         _HMAC: {"HMAC": _hmac_of_package},
-        X25519: pairs,
+        X25519: {"X25519PrivateKey": PrivateKey, "X25519PublicKey": PublicKey},
     }
     by_module |= {name: members for name, members in others.items() if name in loaded}
     above = {part for name in loaded for part in itertools.accumulate(name.split("."), "{}.{}".format)} - {*loaded}

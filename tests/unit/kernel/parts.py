@@ -9,5 +9,6 @@ import pytest
 
 
 def in_turns(cases: Iterable[Any], *each_time: Any) -> list[Any]:
-    """Mark the cases of which a build runs a part, all but those that it runs each time."""
-    return [case if case in each_time else pytest.param(case, marks=pytest.mark.build) for case in cases]
+    """Mark the cases (a tuple is several arguments) of which a build runs a part: all but those of each time."""
+    several = [(case, case if isinstance(case, tuple) else (case,)) for case in cases]
+    return [case if case in each_time else pytest.param(*values, marks=pytest.mark.build) for case, values in several]

@@ -61,18 +61,11 @@ def by_hand(key: Any, m: int) -> Any:
     return np.frombuffer(hmac.new(key, b"mask\1", "sha256").digest(), np.uint64)[:m]
 
 
-def hashed(algorithm: Any, m: int, *parts: Any) -> Any:
-    digest = hashes.Hash(algorithm)
+def finished(digest: Any, m: int, *parts: Any) -> Any:
+    """The first m words of a digest of the package, keyed or not."""
     for part in parts:
         digest.update(part)
     return np.frombuffer(digest.copy().finalize(), np.uint64)[:m]
-
-
-def keyed(key: Any, m: int, *parts: Any) -> Any:
-    digest = HMAC(key, hashes.SHA3_512())
-    for part in parts:
-        digest.update(part)
-    return np.frombuffer(digest.finalize(), np.uint64)[:m]
 
 
 def numbered(channel: Any, length: int) -> Any:
@@ -105,9 +98,15 @@ RIGHT: dict[str, Expand] = {
 
 
 HASHED: dict[str, tuple[Expand, str]] = {
-    "a hash": (lambda seed, m, channel: hashed(hashes.SHA512(), m, seed.tobytes(), b"mask"), "sha512"),
-    "as long as asked": (lambda seed, m, channel: hashed(hashes.SHAKE256(8 * m), m, seed.tobytes()), "shake_256"),
-    "HMAC": (lambda seed, m, channel: keyed(seed.tobytes(), m, b"mask", numbered(channel, 8)), "hmac sha3_512"),
+    "a hash": (lambda seed, m, channel: finished(hashes.Hash(hashes.SHA512()), m, seed.tobytes(), b"mask"), "sha512"),
+    "as long as asked": (
+        lambda seed, m, channel: finished(hashes.Hash(hashes.SHAKE256(8 * m)), m, seed.tobytes()),
+        "shake_256",
+    ),
+    "HMAC": (
+        lambda seed, m, channel: finished(HMAC(seed.tobytes(), hashes.SHA3_512()), m, b"mask", numbered(channel, 8)),
+        "hmac sha3_512",
+    ),
 }
 
 
@@ -172,7 +171,7 @@ def test_a_hash_of_the_package_and_that_of_python_are_the_same_stream() -> None:
     """Their masks cancel: what one adds the other takes off."""
     proof = proved(
         lambda seed, m, channel: (
-            hashed(hashes.SHA256(), m, seed.tobytes())
+            finished(hashes.Hash(hashes.SHA256()), m, seed.tobytes())
             - np.frombuffer(hashlib.sha256(seed.tobytes()).digest(), np.uint64)[:m]
         ),
         in_other_calls=False,

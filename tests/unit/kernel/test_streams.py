@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from unit.kernel.parts import in_turns
 from unit.kernel.seeded import INPUTS, NETWORK, Seeded
 
 from secmix.adversaries import CuriousServer, HonestButCurious
@@ -287,7 +288,7 @@ class JoinedOfOtherPlaces(Joined):
 
 
 class JoinedWithoutRest(Joined):
-    """What shares are joined to is not brought below the prime: it is the seed, or more by the prime."""
+    """Joins shares to a number that is not brought below the prime: it is the seed, or more by the prime."""
 
     @classmethod
     def expand(cls, seed: Any, m: int, channel: Any) -> Any:
@@ -465,13 +466,10 @@ class EnrolledAndSomeFresh(EnrolledAndFresh):
 
 @pytest.mark.parametrize(
     ("kind", "outlives"),
-    [
+    in_turns(
+        [(Enrolled, True), (EnrolledBySystem, True), (EnrolledAndFresh, False), (EnrolledAndSomeFresh, True)],
         (EnrolledBySystem, True),
-        *(
-            pytest.param(kind, outlives, marks=pytest.mark.build)
-            for kind, outlives in [(Enrolled, True), (EnrolledAndFresh, False), (EnrolledAndSomeFresh, True)]
-        ),
-    ],
+    ),
 )
 def test_keys_that_outlive_a_fit_narrow_the_claim(kind: type, outlives: bool) -> None:
     """Another fit of the same object counts its iterations from zero, and has the masks of the first."""
