@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from secmix.estimators.exact.presumed import unmet_mask_premises
+from secmix.estimators.exact.presumed import _by_chance, unmet_independence, unmet_mask_premises
 
 pytestmark = pytest.mark.build
 
@@ -51,3 +51,18 @@ def test_a_copy_of_an_entry_is_found_in_a_vector_of_thousands(entry: int) -> Non
     assert unmet_mask_premises([masks], None) == []
     masks[:, :, entry] = masks[:, :, 1500]
     assert any("share masks (correlation up to 1.00)" in doubt for doubt in unmet_mask_premises([masks], None))
+
+
+@pytest.mark.parametrize("beyond_chance", [-1e-9, 1e-9])
+@pytest.mark.parametrize("pair", [(3, 550), (598, 599), (255, 256)])
+def test_significance_is_judged_to_the_last_digit(pair: tuple[int, int], beyond_chance: float) -> None:
+    """Numbers of half the length look for it first, and decide nothing that is near."""
+    runs, masks = 100, 600
+    wanted = _by_chance(masks**2, runs) + beyond_chance
+    columns = np.random.default_rng(0).normal(size=(runs, 2))
+    first, second = np.linalg.qr(columns - columns.mean(axis=0))[0].T
+    drawn = np.random.default_rng(1).normal(size=(runs, masks, 1))
+    drawn[:, pair[0], 0], drawn[:, pair[1], 0] = first, wanted * first + np.sqrt(1 - wanted**2) * second
+    assert bool(unmet_independence([drawn])) == (beyond_chance > 0)
+    largest = np.abs(np.corrcoef(drawn[:, :, 0].T) - np.eye(masks)).max()
+    assert largest == pytest.approx(wanted, abs=1e-12)

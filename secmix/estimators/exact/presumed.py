@@ -17,8 +17,10 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from secmix._base.checks import Array, Ints
@@ -305,19 +307,36 @@ def _step(values: Array) -> float:
 def _correlation(a: Array, b: Array, *, all_pairs: bool = False) -> float:
     """Find the largest significant correlation between standardised columns (..., runs, k) and (..., runs, l), or 0.
 
-    Significance is judged for the pairs of one table (k, l).
+    Significance is judged for the pairs of one table (k, l). Numbers of half the length say first whether any may be
+    significant: they are off by less than one rounding a run.
     """
     n, k = a.shape[-2:]
     if n < 3:  # two runs always lie on a line
         return 0.0
+    chance = _by_chance(k * b.shape[-1], n)
+    off = n * float(np.finfo(np.float32).eps)
+    if off < chance / 10:
+        short = a.astype(np.float32)
+        others = short if b is a else b.astype(np.float32)
+        if _largest_correlation(short, others, all_pairs=all_pairs) < chance - off:
+            return 0.0
+    top = _largest_correlation(a, b, all_pairs=all_pairs)
+    return top if top > chance else 0.0
+
+
+def _largest_correlation(a: NDArray[Any], b: NDArray[Any], *, all_pairs: bool) -> float:
+    """Find the largest correlation, of whatever significance; of columns with themselves each pair counts once."""
+    n, k = a.shape[-2:]
     top = 0.0
     for begin in range(0, k, _TOGETHER):
-        table = np.abs(a[..., begin : begin + _TOGETHER].swapaxes(-1, -2) @ b) / n
+        end = begin + _TOGETHER
+        first = begin if b is a else 0
+        table = np.abs(a[..., begin:end].swapaxes(-1, -2) @ b[..., first:])
         if not all_pairs:
             same = np.arange(min(table.shape[-2], b.shape[-1] - begin))
-            table[..., same, begin + same] = 0.0
-        top = max(top, float(np.fmax.reduce(table, axis=None, initial=0.0)))  # one that is no number hides no other
-    return top if top > _by_chance(k * b.shape[-1], n) else 0.0
+            table[..., same, begin - first + same] = 0.0
+        top = max(top, float(np.fmax.reduce(table, axis=None, initial=0.0)) / n)  # what is no number hides no other
+    return top
 
 
 @cache
