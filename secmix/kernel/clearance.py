@@ -88,41 +88,28 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         return Open(proof.open)
     corrupt = frozenset(adversary.corrupt_nodes(network))
     honest = [node for node in range(network.n) if node not in corrupt]
-    exact, behind = dict.fromkeys(honest, 0.0), dict.fromkeys(honest, 0.0)
     known_to_it = _knowledge(proof, network, adversary, corrupt, calls)
     if isinstance(known_to_it, Open):
         return known_to_it
     learnt, beyond = known_to_it
-    shares = [(known.exact, known.behind_masks) for _, _, known in learnt]
     fits = {id(fit): fit for fit in proof.fits}
-    named = (_named(fits[call[0]], component, known) for call, component, known in learnt)
-    together = known_together(dict.fromkeys(each for several in named for each in several))
-    shares.append((together, together))  # what is summed may be the same in all calls
-    for one, other in shares:
-        for node, share in one.items():
-            exact[node], behind[node] = max(exact[node], share), max(behind[node], other[node])
+    exact, behind = _largest_shares(learnt, fits, honest)
     if beyond and max([*exact.values(), *behind.values()], default=0.0) > 1 / max(len(honest), 1) + _MARGIN:
         return Open(beyond)
     sums = dict.fromkeys(frozenset(node for (node, _), _ in each) for _, _, known in learnt for each in known.sums)
     several = [known.sums for _, _, known in learnt if len(known.sums) > 1]
-    used = {
-        each.place for _, component, _ in learnt for each in component.variables if each.kind == "code" and each.place
-    }
-    if used and (torn := _overlapping(list(sums))):
-        return Open(
-            f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
-        )
+    variables = [each for _, component, _ in learnt for each in component.variables]
+    used = {each.place for each in variables if each.kind == "code" and each.place}
+    torn = _overlapping(list(sums))
     distance = calls * sum(known.distance * len(component.columns) for _, component, known in learnt)
-    if distance > UNSEEN:
-        return Open(f"masks are no uniform words: they are off by {distance:.1g} in all, more than {UNSEEN:.1g}")
-    if _as_many(learnt, fits, corrupt):
-        return Open("as many sums are known of what nodes encode as there are numbers behind them")
+    if reason := _left_open(learnt, fits, corrupt, torn if used else "", distance):
+        return Open(reason)
     return KnownSums(
         exact=exact,
         behind_masks=behind,
         sums=tuple(sums),
         uneven=any(abs(abs(c) - 1) > _ROUNDING for known in several for each in known for _, c in each),
-        symmetric=all(known.symmetric for _, _, known in learnt) and not _overlapping(list(sums)),
+        symmetric=all(known.symmetric for _, _, known in learnt) and not torn,
         numbers=_numbers(proof.fits, honest),
         encoders=tuple(sorted(used, key=str)),
         covers=(*proof.covers, *_sized_by_lot(learnt, fits)),
@@ -130,6 +117,39 @@ def clear(proof: Proof, network: Network, adversary: Any, *, calls: int = 1) -> 
         assumes=proof.assumes + (f"{_ALMOST} by at most {distance:.1g}",) * (distance > 0),
         _maker=_MADE_HERE,
     )
+
+
+def _left_open(
+    learnt: list[tuple[Any, Component, Knowledge]],
+    fits: Mapping[int, Fit],
+    corrupt: frozenset[int],
+    torn: str,
+    distance: float,
+) -> str:
+    """Say what of encodings, or of masks so far from uniform words, is left open; nothing where nothing is."""
+    if torn:
+        return f"sums over {torn} are known of numbers that nodes encode in several ways: what they differ by is open"
+    if distance > UNSEEN:
+        return f"masks are no uniform words: they are off by {distance:.1g} in all, more than {UNSEEN:.1g}"
+    is_solved = _as_many(learnt, fits, corrupt)
+    return "as many sums are known of what nodes encode as there are numbers behind them" if is_solved else ""
+
+
+def _largest_shares(
+    learnt: list[tuple[Any, Component, Knowledge]], fits: Mapping[int, Fit], honest: Iterable[int]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Return what is known of each node at most, exactly and behind masks: by single components, and by all together.
+
+    What is summed may be the same in all calls.
+    """
+    exact, behind = dict.fromkeys(honest, 0.0), dict.fromkeys(honest, 0.0)
+    named = (_named(fits[call[0]], component, known) for call, component, known in learnt)
+    together = known_together(dict.fromkeys(each for several in named for each in several))
+    shares = [(known.exact, known.behind_masks) for _, _, known in learnt]
+    for one, other in (*shares, (together, together)):
+        for node, share in one.items():
+            exact[node], behind[node] = max(exact[node], share), max(behind[node], other[node])
+    return exact, behind
 
 
 def _named(fit: Fit, component: Component, known: Knowledge) -> Iterator[Combination]:

@@ -180,10 +180,8 @@ class _Walk:
         return isinstance(value, _COUNTING) or of.partition(".")[0] in _AS_IT_IS - {"builtins", package}
 
     def _parts(self, value: Any, path: str) -> Any:
-        if isinstance(value, types.FunctionType):
-            return self._function(value, path)
-        if isinstance(value, type):
-            return self._class(value, path)
+        if isinstance(value, _CALLED):
+            return self._called(value, path)
         kind: Any = type(value)
         if kind in _LOCKS:
             return repr(value).partition(" at ")[0]  # whether it is locked, and how often
@@ -197,8 +195,17 @@ class _Walk:
             is_of_thread = _name(kind) == "_thread._local"  # of this one
             own = vars(value) if is_of_thread else _added_to(value, self.foreign)
             return self._each(own, path, own.__setitem__ if kind == threading.local else None)
-        if isinstance(value, (types.MethodDescriptorType, types.ClassMethodDescriptorType)):
-            return value.__qualname__
+        if isinstance(value, (weakref.ref, ContextVar)):
+            inside = value() if isinstance(value, weakref.ref) else value.get(None)
+            return self.digest(inside, path), self.digest(getattr(value, "__dict__", None), path)
+        return self._content(value, path) if type(value) in _CONTAINERS else self._object(value, path)
+
+    def _called(self, value: Any, path: str) -> Any:
+        """Digest a class, or a function of Python's, of C or of NumPy."""
+        if isinstance(value, types.FunctionType):
+            return self._function(value, path)
+        if isinstance(value, type):
+            return self._class(value, path)
         if isinstance(value, types.BuiltinFunctionType):
             bound = value.__self__
             unbound = bound is None or isinstance(bound, (types.ModuleType, type))
@@ -207,14 +214,11 @@ class _Walk:
             return value.__name__, None if unbound else self.digest(bound, path)
         if isinstance(value, (np.ufunc, type(np.sum))):  # one of Python's function does not say what that keeps
             return object() if is_of_python(value) else value.__name__
-        if isinstance(value, (weakref.ref, ContextVar)):
-            inside = value() if isinstance(value, weakref.ref) else value.get(None)
-            return self.digest(inside, path), self.digest(getattr(value, "__dict__", None), path)
         if isinstance(value, type(_name)):
             info = value.cache_info()
             asked = info.hits if tracing() and "asked" in now().hears else 0
             return info.misses, asked, [self.digest(each, path) for each in gc.get_referents(value)]
-        return self._content(value, path) if type(value) in _CONTAINERS else self._object(value, path)
+        return value.__qualname__
 
     def _object(self, value: Any, path: str) -> Any:
         kind: Any = type(value)
@@ -378,6 +382,12 @@ def _is_in_its_module(kind: Any) -> bool:
 @cache
 def _name(kind: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+_CALLED = (
+    *(types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, type(np.sum), type(_name)),
+    *(types.MethodDescriptorType, types.ClassMethodDescriptorType),
+)
 
 
 @cache

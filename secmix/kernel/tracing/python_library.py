@@ -243,28 +243,36 @@ def _questions(node: Any) -> Iterator[tuple[int, str, Any]]:
         yield node.lineno, by_machine(name), None
     if isinstance(node, ast.Attribute) and name in _POLLS:
         yield node.lineno, by_machine(f"{name}()"), node.value
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        called, limits = node.func.attr, {each.arg for each in node.keywords} & {"timeout", "block", "blocking"}
-        is_given = bool(node.args or node.keywords)
-        if limits or (called == "acquire" and is_given) or (called == "time" and not is_given):
-            yield node.lineno, by_machine(f"{called}()"), node.func.value
-        if called == "pop" and not is_given:
-            yield node.lineno, "which member of a set comes out (take the least, or keep a list)", node
+    if isinstance(node, ast.Call):
+        yield from _questions_of_call(node)
     does_more = isinstance(node, ast.Assert) and not all(map(_only_looks, ast.walk(node.test)))
     if does_more or name == "__debug__":
         yield node.lineno, "what python -O leaves out", node if does_more else None
-    suppresses = isinstance(node, ast.Call) and name_of(node.func) == "suppress"
-    if suppresses and not _FAILURES.isdisjoint(map(name_of, node.args)):
-        yield node.lineno, _ERRORS, None
     is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     if is_function and name in ("__exit__", "__aexit__") and not all(map(_tidies, node.body)):
         yield node.body[-1].lineno, _AT_THE_END, None
     if isinstance(node, ast.Try | ast.TryStar):
-        speaks = any(_speaks(each) for statement in node.body for each in ast.walk(statement))
-        if any(_catches_failures(each, speaks) for each in node.handlers):
-            yield node.body[0].lineno, _ERRORS, None
-        if not all(map(_tidies, node.finalbody)):
-            yield node.body[0].lineno, _AT_THE_END, None
+        yield from _questions_of_try(node)
+
+
+def _questions_of_call(node: ast.Call) -> Iterator[tuple[int, str, Any]]:
+    is_given = bool(node.args or node.keywords)
+    if isinstance(node.func, ast.Attribute):
+        called, limits = node.func.attr, {each.arg for each in node.keywords} & {"timeout", "block", "blocking"}
+        if limits or (called == "acquire" and is_given) or (called == "time" and not is_given):
+            yield node.lineno, by_machine(f"{called}()"), node.func.value
+        if called == "pop" and not is_given:
+            yield node.lineno, "which member of a set comes out (take the least, or keep a list)", node
+    if name_of(node.func) == "suppress" and not _FAILURES.isdisjoint(map(name_of, node.args)):
+        yield node.lineno, _ERRORS, None
+
+
+def _questions_of_try(node: ast.Try | ast.TryStar) -> Iterator[tuple[int, str, Any]]:
+    speaks = any(_speaks(each) for statement in node.body for each in ast.walk(statement))
+    if any(_catches_failures(each, speaks) for each in node.handlers):
+        yield node.body[0].lineno, _ERRORS, None
+    if not all(map(_tidies, node.finalbody)):
+        yield node.body[0].lineno, _AT_THE_END, None
 
 
 def _only_logs(node: ast.If) -> bool:

@@ -308,51 +308,89 @@ def follow(
     trace = Trace(flip=flip, script=script, in_order=bool(iterations), most_terms=most)
     trace.projects = None if weights is None else Projections(weights)
     fit = Fit(trace, network.n, iterations=iterations, inputs=inputs, ways=ways, lets_vary=varying)
-    protocol = copied(protocol)
-    channel, masks, modules = _Channel(fit), None, modules_of(protocol)
-    beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
-
-    def look(varying: frozenset[str] | None) -> None:
-        if not looks:
-            return
-        if varying is not None or len(fit.counts) < trace.call + 2 or KEPT in fit.counts[-1].values():
-            digest, numbers = kept(protocol, network, channel.__dict__, modules, varying)
-        if varying is not None:
-            fit.kept.append(digest)
-            fit.counts.append(numbers)
-
-    with ExitStack() as end, calling(protocol, modules, trace), listening(_other_channel):
-        end.callback(look, None)  # numbers that vary are what they are again: a module of the user's may hold some
-        look(frozenset())
+    calls = _Calls(fit, copied(protocol), network, seed, looks)
+    with ExitStack() as end, calling(calls.protocol, calls.modules, trace), listening(_other_channel):
+        end.callback(
+            calls.look, None
+        )  # numbers that vary are what they are again: a module of the user's may hold some
+        calls.look(frozenset())
         for (trace.call, given), way in zip(enumerate(inputs), ways, strict=True):
-            try:
-                trace.begins = trace.next
-                private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
-                reuses = getattr(protocol, "reuses_masks", False)
-                masks = masks if reuses else None
-                if (way.masks_seed is not None or reuses) and masks is None:
-                    first, streams = trace.next, len(trace.streams)
-                    masks = masks_given(protocol, network, given, way, seed)
-                    if reuses:
-                        trace.lasting = range(first, trace.next)
-                        trace.lasting_streams = range(streams, len(trace.streams))
-                channel.iteration = iteration_of(fit)
-                with drawing_apart(beside), made_by_protocol(channel, way):
-                    _follow_call(protocol, network, private, draws_of(seed, trace.call), masks, channel, way.is_heard)
-                look(varying)
-            except (LeftTrace, Exception) as error:
-                if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):
-                    fit.error, fit.failed = _reason(error), not isinstance(error, LeftTrace)
-                else:
-                    look(varying)
+            if not calls.goes_on(given, way):
                 break
+    _end(fit)
+    return fit
+
+
+def _end(fit: Fit) -> None:
+    """Describe what nodes encoded, and let go of what is asked while calls are followed alone."""
+    trace = fit.trace
     fit.encodings = encodings(trace, [] if trace.projects else fit.made_of(fit.messages))
     trace.known, trace.keys, trace.infinite = {}, {}, []
     for number in secrets_in([message.rows for message in fit.messages if message.rows.table is None]):
         number.key = None  # which function it is of which numbers was asked for the last time: these may go
     if trace.left and not fit.error:
         fit.error = "{} at {}".format(*trace.left[0])
-    return fit
+
+
+@dataclass
+class _Calls:
+    """The calls of one fit, of one object on one channel."""
+
+    fit: Fit
+    protocol: Any
+    network: Network
+    seed: int
+    looks: bool
+
+    def __post_init__(self) -> None:
+        self.channel, self.modules = _Channel(self.fit), modules_of(self.protocol)
+        self.masks: Any = None
+        self.beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
+
+    def look(self, varying: frozenset[str] | None) -> None:
+        """Note what is kept; with None only have numbers that vary be what they are again."""
+        counts = self.fit.counts
+        if not self.looks or (
+            varying is None and len(counts) >= self.fit.trace.call + 2 and KEPT not in counts[-1].values()
+        ):
+            return
+        digest, numbers = kept(self.protocol, self.network, self.channel.__dict__, self.modules, varying)
+        if varying is not None:
+            self.fit.kept.append(digest)
+            counts.append(numbers)
+
+    def goes_on(self, given: Any, way: Way) -> bool:
+        """Follow the next call, and say whether others may come after it."""
+        fit, trace = self.fit, self.fit.trace
+        try:
+            trace.begins = trace.next
+            private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
+            self.masks = self._masks(given, way)
+            self.channel.iteration = iteration_of(fit)
+            draws = draws_of(self.seed, trace.call)
+            with drawing_apart(self.beside), made_by_protocol(self.channel, way):
+                _follow_call(self.protocol, self.network, private, draws, self.masks, self.channel, way.is_heard)
+            self.look(fit.lets_vary)
+        except (LeftTrace, Exception) as error:
+            if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):
+                fit.error, fit.failed = _reason(error), not isinstance(error, LeftTrace)
+            else:
+                self.look(fit.lets_vary)
+            return False
+        return True
+
+    def _masks(self, given: Any, way: Way) -> Any:
+        """Return the masks that the next call is handed, or those of the call before, if they are used again."""
+        trace, reuses = self.fit.trace, getattr(self.protocol, "reuses_masks", False)
+        masks = self.masks if reuses else None
+        if masks is not None or (way.masks_seed is None and not reuses):
+            return masks
+        first, streams = trace.next, len(trace.streams)
+        masks = masks_given(self.protocol, self.network, given, way, self.seed)
+        if reuses:
+            trace.lasting = range(first, trace.next)
+            trace.lasting_streams = range(streams, len(trace.streams))
+        return masks
 
 
 def masks_given(protocol: Any, network: Network, given: Any, way: Way, seed: int) -> Any:

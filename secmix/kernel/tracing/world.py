@@ -303,15 +303,7 @@ def replacements() -> dict[int, Any]:
         AT_FIRST.append((vars(made), len(vars(made))))
         return made
 
-    generators = {"default_rng": generator, "Generator": Draws, "SeedSequence": _seed_sequence}
-    generators |= {"RandomState": RandomStateDraws} | {name: _bits(name) for name in GENERATORS}
-    numbers: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
-    numbers |= {name: of_all_arguments(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
-    numbers |= {name: _tabled(getattr(np, name)) for name in ("eye", "identity")}
-    numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
-    numbers |= _noted(np, "datetime64", "fromfile", "get_printoptions", "getbufsize", "geterr", "geterrcall")
-    numbers["random"] = replace(np.random, _guarded(np.random, OF_NUMPY) | generators)
-    replace(np, numbers)
+    replace(np, _of_numpy() | {"random": replace(np.random, _guarded(np.random, OF_NUMPY) | _generators())})
     special = {name: of_all_arguments(getattr(scipy.special, name)) for name in OF_SCIPY}
     replace(scipy, {"special": replace(scipy.special, special)})
     replace(math, {name: _of_numbers(name) for name in _functions_of(math)} | {"fsum": fsum})
@@ -337,6 +329,20 @@ def replacements() -> dict[int, Any]:
     replace(struct, _guarded(struct) | {"pack": struct_packed, "unpack": struct_unpacked})
     stands_for.update({id(getattr(warnings, name)): each for name, each in WARNINGS.items()})
     return stands_for
+
+
+def _generators() -> dict[str, Any]:
+    generators: dict[str, Any] = {"default_rng": generator, "Generator": Draws, "SeedSequence": _seed_sequence}
+    return generators | {"RandomState": RandomStateDraws} | {name: _bits(name) for name in GENERATORS}
+
+
+def _of_numpy() -> dict[str, Any]:
+    """Return what stands for members of NumPy, by name."""
+    numbers: dict[str, Any] = {name: _maker(name) for name in _MAKERS} | {name: _taker(name) for name in _TAKERS}
+    numbers |= {name: of_all_arguments(getattr(np, name)) for name in FOLLOWED if callable(getattr(np, name, None))}
+    numbers |= {name: _tabled(getattr(np, name)) for name in ("eye", "identity")}
+    numbers |= {"full": _full, "frombuffer": words_of, "isscalar": _is_scalar} | ERRORS
+    return numbers | _noted(np, "datetime64", "fromfile", "get_printoptions", "getbufsize", "geterr", "geterrcall")
 
 
 def _ciphers() -> dict[int, Any]:

@@ -325,8 +325,7 @@ def knowledge(
         distance = _uniform(table, modulus, draws, own)[1] if draws else 0.0
         return Knowledge(exact, exact, sums, _symmetric(sums, component.formula), distance)
     of_data, hiding = (table.take(several, axis=1).astype(float, copy=False) for several in (data, draws))
-    size_of_data, size_of_masks = (np.abs(each).max(axis=1, initial=0.0) for each in (of_data, hiding))
-    if ((size_of_data > 0) & (size_of_data < _FAINT * size_of_masks)).any():
+    if _is_faint(of_data, hiding):
         return Knowledge({}, {}, [], open="masks are multiplied by so much that rounding decides what is left of data")
     spread = np.array([_hiding(own[k], component.largest) for k in draws])
     free = _free_of(hiding, of_data)
@@ -416,6 +415,12 @@ def _words(
     reduced = _eliminated(rest, words, len(data), keep=True)
     # Of equal rows one: rounding would take two for a little more.
     return [list(row) for row in dict.fromkeys(map(tuple, rest if reduced is None else reduced))], ""
+
+
+def _is_faint(data: Any, hiding: Any) -> bool:
+    """Say whether a row has coefficients of data that may be taken for rounding beside those of masks."""
+    of_data, of_masks = (np.abs(each).max(axis=1, initial=0.0) for each in (data, hiding))
+    return bool(((of_data > 0) & (of_data < _FAINT * of_masks)).any())
 
 
 def _uniform(table: Any, modulus: list[Any], draws: list[int], variables: list[Variable]) -> tuple[int, float]:
@@ -601,50 +606,60 @@ def encodings(trace: Trace, sent: Collection[int]) -> Encodings:
     same laws and lie as far apart.
     """
     codes = {key[1]: next(iter(x.form)) for key, x in trace.known.items() if type(key) is tuple and key[0] == "code"}
-    formula = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
-    inputs = {v: frozenset({v}) for v in formula}
-    coins: dict[int, frozenset[int]] = {}
-    numbers: dict[Any, int] = {}
-    of_key: dict[int, int] = {}
-    behind: dict[int, frozenset[int]] = {}
-    drawn: dict[int, frozenset[int]] = {}
-    offsets: dict[Any, list[tuple[float, float]]] = {}
-
-    def named(key: Any) -> Any:
-        if type(key) is int:
-            return of_key[key]
-        return tuple(map(named, key)) if type(key) in (list, tuple) else key
-
-    formulas, none = list(trace.keys), frozenset[int]()
-    for key in _made_of(sent, codes, formulas):  # what a formula is made of stands before it
-        name, *args = formulas[key]
-        variables = [v for v, _ in args[0]] if name == "linear" else []
-        for v in variables:
-            if (own := trace.variables[v]).kind == "draw":
-                law = own.law, own.spread, own.centre, own.range
-                formula[v], coins[v] = numbers.setdefault(law, len(numbers)), frozenset({v})
-        parts = variables or [*_numbers_in([name, args])]
-        of_parts, draws = (inputs, coins) if variables else (behind, drawn)
-        behind[key] = frozenset().union(*(of_parts.get(each, none) for each in parts))
-        drawn[key] = frozenset().union(*(draws.get(each, none) for each in parts))
-        first = min(drawn[key], default=0)
-        apart = [min(draws.get(each, none), default=first - 1) - first for each in parts] if drawn[key] else []
-        if name == "linear":
-            terms, offset, error = _linear(
-                args, trace, {v: (formula[v], *apart[k : k + 1]) for k, v in enumerate(variables)}
-            )
-            alike: Any = terms, _same(offset, error, offsets.setdefault(terms, []))
-        else:
-            alike = named(name), named(args), tuple(apart)
-        of_key[key] = numbers.setdefault(alike, len(numbers))
+    formulas = _Formulas(trace)
+    for key in _made_of(sent, codes, formulas.of_keys):  # what a formula is made of stands before it
+        formulas.read(key)
         if key in codes:
             v = codes[key]
-            formula[v], inputs[v], coins[v] = of_key[key], behind[key], drawn[key]
+            formulas.of[v], formulas.inputs[v] = formulas.number_of[key], formulas.behind[key]
+            formulas.coins[v] = formulas.drawn[key]
     for number, how, place in trace.infinite:
-        if type(number.key) is int and number.key in behind:
+        if type(number.key) is int and number.key in formulas.behind:
             trace.by_value.setdefault(how, place)
-    of_codes = [v for v in codes.values() if v in inputs]
-    return Encodings({v: inputs[v] for v in of_codes}, {v: coins[v] for v in of_codes if coins[v]}, formula)
+    inputs = {v: formulas.inputs[v] for v in codes.values() if v in formulas.inputs}
+    return Encodings(inputs, {v: coins for v in inputs if (coins := formulas.coins[v])}, formulas.of)
+
+
+class _Formulas:
+    """By which formulas numbers are computed, equal ones by one number; ``of`` those of variables."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace, self.of_keys = trace, list(trace.keys)
+        self.of = {v: -1 - each.entry for v, each in trace.variables.items() if each.kind == "input"}
+        self.inputs = {v: frozenset({v}) for v in self.of}
+        self.coins: dict[int, frozenset[int]] = {}
+        self.number_of: dict[int, int] = {}  # of a key
+        self.behind: dict[int, frozenset[int]] = {}  # the inputs that it is made of
+        self.drawn: dict[int, frozenset[int]] = {}  # and the draws
+        self._numbers: dict[Any, int] = {}
+        self._offsets: dict[Any, list[tuple[float, float]]] = {}
+
+    def read(self, key: int) -> None:
+        """Read the formula of a key; of those that it is made of it has been read."""
+        name, *args = self.of_keys[key]
+        variables = [v for v, _ in args[0]] if name == "linear" else []
+        for v in variables:
+            if (own := self._trace.variables[v]).kind == "draw":
+                law = own.law, own.spread, own.centre, own.range
+                self.of[v], self.coins[v] = self._numbers.setdefault(law, len(self._numbers)), frozenset({v})
+        parts, none = variables or [*_numbers_in([name, args])], frozenset[int]()
+        of_parts, draws = (self.inputs, self.coins) if variables else (self.behind, self.drawn)
+        self.behind[key] = frozenset().union(*(of_parts.get(each, none) for each in parts))
+        self.drawn[key] = drawn = frozenset().union(*(draws.get(each, none) for each in parts))
+        first = min(drawn, default=0)
+        apart = [min(draws.get(each, none), default=first - 1) - first for each in parts] if drawn else []
+        if name == "linear":
+            own_formulas = {v: (self.of[v], *apart[k : k + 1]) for k, v in enumerate(variables)}
+            terms, offset, error = _linear(args, self._trace, own_formulas)
+            alike: Any = terms, _same(offset, error, self._offsets.setdefault(terms, []))
+        else:
+            alike = self._named(name), self._named(args), tuple(apart)
+        self.number_of[key] = self._numbers.setdefault(alike, len(self._numbers))
+
+    def _named(self, key: Any) -> Any:
+        if type(key) is int:
+            return self.number_of[key]
+        return tuple(map(self._named, key)) if type(key) in (list, tuple) else key
 
 
 def _made_of(sent: Collection[int], codes: Mapping[int, int], formulas: Sequence[Any]) -> list[int]:

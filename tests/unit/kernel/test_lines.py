@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -152,6 +153,9 @@ JOINED = 30
 """The cost of four right protocols of an eighteenth hand: seeds that shares are joined to, sequences that spawn others,
 hashes of the package ``cryptography``, and messages without numbers."""
 
+SHORT = 97
+"""The cost of splitting seven functions, so that none has more than forty lines or ten decisions."""
+
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
 
@@ -220,6 +224,14 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + PLAIN_CALLS
         + SENDERS
         + JOINED
+        + SHORT
     )
     assert lines <= 4808 + more + slips - OF_SEEDS
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")
+
+
+def test_no_function_is_long() -> None:
+    texts = [path.read_text() for path in (PACKAGE / "kernel").rglob("*.py")]
+    functions = [x for text in texts for x in ast.walk(ast.parse(text)) if isinstance(x, ast.FunctionDef)]
+    long = {x.name for x in functions if (x.end_lineno or 0) - x.lineno >= 40}
+    assert not long
