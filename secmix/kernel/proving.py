@@ -26,7 +26,7 @@ from secmix.kernel.tracing.checks import (
     otherwise_in_plain_calls,
     shared_coins,
 )
-from secmix.kernel.tracing.kept import KEPT, first_change, kept
+from secmix.kernel.tracing.kept import KEPT, first_change, kept, may_hold_draws
 from secmix.kernel.tracing.projections import BY_PRODUCTS, by_projections, stands_for_others
 from secmix.kernel.tracing.senders import not_computed
 from secmix.kernel.tracing.trace import Fit, Way, copied, follow, uncollected
@@ -296,7 +296,8 @@ class _Traces:
         """Yield on what a claim hangs beyond which it says nothing."""
         fit, fits = self.fit, self.fits
         yield from (f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items())
-        yield from [OUTLIVING] * (self.reuses and _leaves_something(fit))  # also where draw_masks keeps them
+        keeps_keys = self.reuses and any(may_hold_draws(fit.kept[0], each) for each in fit.kept)
+        yield from [OUTLIVING] * keeps_keys  # also where draw_masks keeps them
         of_one_kind = [fit, *self.discarded, *self.others]
         tried = _turns(fit, *self.others) if self.all_tried else {}
         untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]

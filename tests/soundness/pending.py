@@ -104,11 +104,22 @@ EIGHTEENTH: dict[str, str] = {
 }
 """The same of the eighteenth hand, who had read the documentation and public code of the field."""
 
+NINETEENTH: dict[str, str] = {
+    "R01MixtureMoments": "inconclusive",  # the iteration as text
+    "R22Butterfly": "inconclusive",
+    "R11PublicRotation": "inconclusive",  # that too, and a table in a functools.lru_cache
+    "R12ErrorFeedback": "inconclusive",  # what a node rounds away is added the next time
+    "R20AgreedByXor": "inconclusive",  # a pad that is the exclusive or of two
+}
+"""The same of the nineteenth hand, who had read the documentation only; the first two, and error feedback, hold of the
+audited iterations."""
+
 BY_PROOF = {
     "fourteenth": FOURTEENTH,
     "fifteenth": FIFTEENTH,
     "sixteenth": SIXTEENTH,
     "seventeenth": SEVENTEENTH,
     "eighteenth": EIGHTEENTH,
+    "nineteenth": NINETEENTH,
 }
 """Hands whose protocols are all audited by proof alone, with what is not as it must be."""

@@ -34,7 +34,7 @@ from secmix.kernel.randomness.draws import Draws, OfStream
 from secmix.kernel.randomness.secret_bytes import SecretBytes, as_pieces
 from secmix.kernel.tracing.python_library import answers_by_data
 from secmix.kernel.values.arrays import Followed, concrete, is_of_python, is_secret
-from secmix.kernel.values.current_trace import loggers, now, tracing
+from secmix.kernel.values.current_trace import DRAWS, loggers, now, tracing
 from secmix.kernel.values.numbers import Number
 from secmix.kernel.values.protocol_text import is_protocol
 from secmix.network import Network
@@ -76,6 +76,8 @@ _PYTHONS |= {
     """.split()  # noqa: SIM905
 }
 """Names under which Python keeps what it needs in a module or a class."""
+_PLAIN = (*(f"builtins.{each.__name__}" for each in _CONTAINERS), "numpy.ndarray", f"{Followed.__module__}.Followed")
+"""Classes whose digests say all that they hold."""
 _MOST = 200_000  # objects
 _LONG = 1000  # entries of a list, of which the numbers are not looked at one by one
 _OF_PYTHON = 1 << 9  # the flag of a class that was made by a class statement (Py_TPFLAGS_HEAPTYPE)
@@ -122,6 +124,56 @@ def first_change(before: Any, after: Any) -> str:
     return " of ".join(path[1::-1])
 
 
+_UNSAID = (*_NO_DATA, "functools._lru_cache_wrapper", "secmix.kernel.")  # whose digests do not say what they hold
+_OF_DATA, _OF_DRAWS, _SEEN = "secret", "secret draws", "seen"  # in a digest; the second is the larger
+
+
+def may_hold_draws(before: Any, after: Any) -> bool:
+    """Say whether what is kept may be made of draws that were not kept before: all but what is public, or data.
+
+    What was met elsewhere is looked at there.
+    """
+    return _may_hold_draws(_without_places(before), _without_places(after))
+
+
+def _without_places(digest: Any) -> Any:
+    """Leave out of a digest where else something was met, which is another place once there is more."""
+    if isinstance(digest, (list, tuple)):
+        return _SEEN if _is_named(digest) and digest[0] == _SEEN else type(digest)(map(_without_places, digest))
+    return digest
+
+
+def _may_hold_draws(before: Any, after: Any) -> bool:
+    if before == after:
+        return False
+    if type(before) is not type(after) or not isinstance(after, (list, tuple)):
+        return not _is_without_draws(after)
+    if _is_named(after):
+        says_all = before[0] == after[0] and not after[0].startswith((_OF_DATA, *_UNSAID))
+        return _may_hold_draws(before[1], after[1]) if says_all else not _is_without_draws(after)
+    if len(before) == len(after):
+        return any(map(_may_hold_draws, before, after))
+    return not all(_is_without_draws(each) for each in after if each not in before)
+
+
+def _is_named(digest: Any) -> bool:
+    """Say whether it is the digest of a secret, or of an object of a class that may hold what it does not say."""
+    is_pair = isinstance(digest, tuple) and len(digest) == 2 and isinstance(digest[0], str)
+    return is_pair and digest[0] not in _PLAIN
+
+
+def _is_without_draws(digest: Any) -> bool:
+    if _is_named(digest):
+        return bool(digest[0] == _OF_DATA)
+    if isinstance(digest, (list, tuple)):
+        return all(map(_is_without_draws, digest))
+    return type(digest) in _VALUES or any(digest is each for each in _VALUES)
+
+
+def _tag(number: Number) -> str:
+    return _OF_DRAWS if number.depends & DRAWS else _OF_DATA
+
+
 @dataclass
 class _Walk:
     varying: frozenset[str] | None
@@ -139,11 +191,11 @@ class _Walk:
         if kind in _VALUES:
             return kind, repr(value)
         if isinstance(value, (Number, Public)):  # what is public is another in the next call, and may be any there
-            return ("secret", id(value)) if isinstance(value, Number) else KEPT
+            return (_tag(value), id(value)) if isinstance(value, Number) else KEPT
         if isinstance(value, SecretBytes):
-            return "secret bytes", as_pieces([value])
+            return _OF_DRAWS, as_pieces([value])
         if id(value) in self.seen:
-            return "seen", self.seen[id(value)][0]
+            return _SEEN, self.seen[id(value)][0]
         if len(self.seen) > _MOST:
             return object()
         self.seen[id(value)] = len(self.seen), value
@@ -182,6 +234,8 @@ class _Walk:
     def _parts(self, value: Any, path: str) -> Any:
         if isinstance(value, _CALLED):
             return self._called(value, path)
+        if isinstance(value, Followed):
+            return value.kind.str, value.shape, self._array(value, path)
         kind: Any = type(value)
         if kind in _LOCKS:
             return repr(value).partition(" at ")[0]  # whether it is locked, and how often
@@ -275,7 +329,9 @@ class _Walk:
 
     def _array(self, value: Any, path: str) -> Any:
         if isinstance(value, Followed) and is_secret(value):
-            return [id(each) for each in value.objects.ravel().tolist()]
+            several = value.objects.ravel().tolist()
+            tags = {_tag(each) for each in several if isinstance(each, Number)}
+            return max(tags), [id(each) for each in several]
         value = np.asarray(concrete(value) if isinstance(value, Followed) else value)  # also what is masked out
         if value.dtype.hasobject:
             return value.shape, value.dtype.str, [self.digest(each, path) for each in value.ravel().tolist()]

@@ -373,7 +373,9 @@ def _bits(name: str) -> Callable[..., Any]:
             if args or {*more} - ({"counter"} if key is not None else set()):
                 now().leave(f"{name} with more than a secret seed or key")
             return seeded_bits(kind, seed) if key is None else keyed_bits(kind, key, **more)
-        return kind(seed, *args, **more) if key is None else with_key(kind, key, **more)
+        if key is not None:
+            return by_value(with_key, kind, key, **more)
+        return by_value(kind, seed, *args, **more)
 
     return bits
 

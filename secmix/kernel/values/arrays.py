@@ -500,8 +500,8 @@ def as_words(array: Followed) -> Any:
 def apply(ufunc: Any, method: str, inputs: Any, *, out: Any = None, **kw: Any) -> Any:
     """Apply a ufunc of NumPy's, number by number."""
     _check(ufunc, method, inputs, kw)
-    if method == "at":
-        return _at(ufunc, *inputs)
+    if method in ("at", "reduceat"):
+        return _written((_at if method == "at" else _of_stretches)(ufunc, *inputs, **kw), out)
     if is_of_python(ufunc):  # which is followed itself
         along = {key: each for key, each in kw.items() if key in ("axis", "keepdims", "initial")}
         numbers = getattr(ufunc, method)(*(as_words(followed(each)).reading for each in inputs), **along)
@@ -579,7 +579,7 @@ def _check(ufunc: Any, method: str, inputs: Any, kw: dict[str, Any]) -> None:
     """End the proof where anything of a call is not followed."""
     known = _OF_CALLS if method == "__call__" else _OF_OTHERS
     strange = [f"{key}= of" for key, each in kw.items() if key not in known and not (key == "where" and each is True)]
-    if method == "reduceat" or ufunc.nout > 1 or (ufunc.signature and ufunc.__name__ != "matmul"):
+    if ufunc.nout > 1 or (ufunc.signature and ufunc.__name__ != "matmul"):
         strange.append("what is not followed of")
     if any(isinstance(x, Followed) and x.kind.kind == "O" for x in inputs) and ufunc.__name__ not in _OF_OBJECTS:
         strange.append("an array of objects in")
@@ -612,6 +612,16 @@ def _at_secret_places(ufunc: Any, target: Followed, index: Followed, amounts: An
     given = np.broadcast_to(followed(amounts).reading, index.shape).ravel().tolist()
     for place, amount in zip(index.reading.ravel().tolist(), given, strict=True):
         target[...] = ufunc(target, np.where(np.equal(place, np.arange(len(target))), amount, 0))
+
+
+def _of_stretches(ufunc: Any, numbers: Any, begins: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """Reduce stretches that begin at public places, each to where the next begins; a number, where that is before."""
+    lanes, places = np.moveaxis(followed(numbers), axis, 0), public(begins, _AT_SECRET)
+    np.add.reduceat(np.ones(len(lanes)), places)  # which NumPy may refuse
+    ends = [*places[1:], len(lanes)]
+    stretches = (lanes[begin : max(end, begin + 1)] for begin, end in zip(places, ends, strict=True))
+    reduced = [ufunc.reduce(each, axis=0, dtype=dtype) for each in stretches]
+    return np.moveaxis(np.stack(reduced), 0, axis)
 
 
 def is_narrow(kind: np.dtype[Any]) -> bool:

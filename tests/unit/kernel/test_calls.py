@@ -42,13 +42,13 @@ x.copy().sort(axis=0) | q.sort(axis=0) | q.__iadd__(1) | q.__imul__(x) | f.__iad
 np.full_like(n, x[0, 0]) | np.full_like(x, x[0, 0], dtype=np.float32) | np.full((2,), x[0, 0], dtype=np.float32) | np.full(2, x[0, 0], np.int8) | np.ones_like(x, dtype=np.float32) + x | np.zeros_like(x, shape=(3,)) + x[0]
 np.sum([x[0], x[1]], axis=0) | np.mean([x[0, 0], x[0, 1]]) | np.max([x[0], x[1]], axis=0) | np.clip([x[0, 0]], 0, None) | np.round([x[0], x[1]], 1) | np.round(x[0, 0], 1) | np.rint(x[0, 0]) | np.floor(x[0, 0]) | np.sqrt(np.abs(x[0, 0])) | np.median([x[0, 0], 2.0, 1.0]) | np.sum((x[0], s[0]), axis=0)
 (i.astype(np.int8) + np.int8(120)) + i | np.multiply((i.astype(np.int8) + np.int8(120)), 0.5) | np.maximum.at(h, [0], h[:1] + np.int8(120)) or h | (x > 0) @ (x > 0).T | np.add.at(e, [0], (i.astype(np.int8) + np.int8(120))[:1]) or np.maximum(e, 0) | q.astype(float, copy=False).__iadd__(1)
-np.sum(x[:0], axis=0) | np.broadcast_arrays(x, i) | np.append(i[0], x[0, 0]) | np.insert(i[0], 1, x[0, 0]) | np.meshgrid(x[0], i[0]) | np.add(x[0, 0], [1, 2])
+np.sum(x[:0], axis=0) | np.broadcast_arrays(x, i) | np.append(i[0], x[0, 0]) | np.insert(i[0], 1, x[0, 0]) | np.meshgrid(x[0], i[0]) | np.add(x[0, 0], [1, 2]) | np.add.reduceat(x, [0, 2], axis=1) | np.add.reduceat(i.astype(np.uint8), np.array([1, 0, 1])) | np.subtract.reduceat(x, [0, 1], axis=1, out=v) | np.maximum.reduceat(x, (2, 1, 0), -1) | np.add.reduceat(x > 0, [1, 0]) | np.multiply.reduceat(x, [1, 0, 1], 0, np.float32) | np.add.reduceat([x[0, 0], 2.0], [0])
 u[0, 0] + i.astype(np.uint8)[0, 0] + np.uint8(250) | sum(i.astype(np.uint8)[:, 0]) | s[0, 0] / 3 | float(s[0, 0]) / 3 | [s[0, 0], 1.0] | np.array([s[0, 0], s[0, 1]]) | max(s[0, 0], s[0, 0]) | math.exp(s[0, 0]) | int(h[0, 0]) * 100 | h[0, 0] * np.int8(2)
 math.fsum(x[0]) | math.fsum([x[0, 0], 2.0]) | math.fsum(v * 2 for v in x[0].tolist()) | math.fsum(i[0])
 """
 """Followed to the end."""
 MAY_END = """
-np.add(x, 1, where=m) | np.add(x, 1, where=x > 0) | np.add(x, 1, where=m, out=None) | np.sum(x, where=m) | x.sum(where=m, axis=1) | x.sum(0, initial=2.0, where=m) | np.max(x, axis=1, initial=0.0, where=m) | np.all(x > 0, where=m) | np.nan_to_num(x, nan=1.0) | np.nan_to_num(x, True, 2.0) | np.isclose(x, 0, 1.0, 0.5) | np.isposinf(x) | np.isclose(x, x, equal_nan=True) | np.add(x, 1, where=m, out=o) | np.add(x, 1, o, where=x > 0) | np.add.reduceat(x, [0, 2], axis=1) | list(x.T.flat) | x.flat[3] | np.put(o, [0, 4], x[0, :2]) | o.put([1], x[0, 0]) | np.put(f, [0], x[0, 0]) | np.place(o, m, x[0]) | np.putmask(o, m, x) | np.fill_diagonal(o, x[0, 0]) | np.put_along_axis(o, np.array([[0], [1]]), x[:, :1], 1) | np.put(o, [0, 4], 5.0) | np.place(o, m, [1.0, 2.0]) | np.fill_diagonal(o, 3.0) | np.putmask(o, m, 4.0) | q.partition(1, axis=0) | q.partition(1)
+np.add(x, 1, where=m) | np.add(x, 1, where=x > 0) | np.add(x, 1, where=m, out=None) | np.sum(x, where=m) | x.sum(where=m, axis=1) | x.sum(0, initial=2.0, where=m) | np.max(x, axis=1, initial=0.0, where=m) | np.all(x > 0, where=m) | np.nan_to_num(x, nan=1.0) | np.nan_to_num(x, True, 2.0) | np.isclose(x, 0, 1.0, 0.5) | np.isposinf(x) | np.isclose(x, x, equal_nan=True) | np.add(x, 1, where=m, out=o) | np.add(x, 1, o, where=x > 0) | np.add.reduceat(x, i[0, :1]) | list(x.T.flat) | x.flat[3] | np.put(o, [0, 4], x[0, :2]) | o.put([1], x[0, 0]) | np.put(f, [0], x[0, 0]) | np.place(o, m, x[0]) | np.putmask(o, m, x) | np.fill_diagonal(o, x[0, 0]) | np.put_along_axis(o, np.array([[0], [1]]), x[:, :1], 1) | np.put(o, [0, 4], 5.0) | np.place(o, m, [1.0, 2.0]) | np.fill_diagonal(o, 3.0) | np.putmask(o, m, 4.0) | q.partition(1, axis=0) | q.partition(1)
 np.sum(x, axis=0, where=x > 0) | np.mean(x, where=m) | np.clip(x, 0, 1, where=m, out=o) | np.clip(x, 0, 1, dtype=np.float32, casting="unsafe") | np.var(x, axis=0, mean=0.0) | np.add(x, 1, signature="dd->d") | np.median(q, overwrite_input=True) | np.nan_to_num(q, copy=False)
 np.matmul(x, x.T, axes=[(0, 1), (0, 1), (0, 1)]) | np.vecdot(x, x) | np.vecdot(x, np.ones(3)) | np.divmod(x, 2.0) | np.modf(x) | np.percentile(q, 50, overwrite_input=True) | q.resize((3, 2), refcheck=False) | np.choose([0, 1, 0], x, out=r) | np.cumsum(x, axis=0, out=n, dtype=int) | np.select([m], [x]) | np.apply_along_axis(np.sum, 0, x)
 np.put(n[0], [1], i[0, 0]) | np.place(o, x > 0, [1.0]) | np.putmask(o, x > 0, x) | np.einsum("ij,j->i", s, s[0]) | np.dot(s, s[0]) | s @ s[0] | np.average(s, axis=0) | np.diff(s) | np.setdiff1d(x, x) | np.linalg.norm(x, axis=0) | np.linalg.norm(x, 1, 0) | np.linalg.trace(x) | np.einsum("ij->i", x, dtype=float)
@@ -147,6 +147,14 @@ def test_what_is_not_followed_of_a_call_ends_the_proof(call: str) -> None:
     found, same, trace = _follow(call)
     if not trace.left:
         _is_as_in_numpy(call, found, same, trace)
+
+
+@pytest.mark.parametrize("call", ["np.add.reduceat(x, [2])", "np.add.reduceat(x, [-1])", "np.add.reduceat(x, [[0]])"])
+def test_stretches_that_numpy_refuses_are_refused(call: str) -> None:
+    with pytest.raises((IndexError, ValueError)):
+        traced_call(call, _plain(0))
+    with pytest.raises((IndexError, ValueError)):
+        _follow(call)
 
 
 SHORT = """

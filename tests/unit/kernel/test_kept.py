@@ -41,7 +41,7 @@ from secmix.adversaries import CuriousServer
 from secmix.kernel import Open, clear, prove
 from secmix.kernel.randomness.draws import generator
 from secmix.kernel.tracing import kept as kept_module
-from secmix.kernel.tracing.kept import KEPT, first_change, kept
+from secmix.kernel.tracing.kept import KEPT, first_change, kept, may_hold_draws
 from secmix.kernel.tracing.trace import follow
 from secmix.kernel.values.arrays import followed
 from secmix.kernel.values.current_trace import INF, Trace, following
@@ -762,3 +762,30 @@ def test_an_array_that_comes_and_goes_is_no_error() -> None:
     proof = prove(EveryOther(), Network.complete(4), inputs)
     assert not proof.open
     assert proof.covers == (f"{KEPT} (last of {EveryOther.__module__}.{EveryOther.__qualname__})",)
+
+
+_CACHED = "functools._lru_cache_wrapper"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "may"),
+    [
+        ((), (), False),
+        (("", (int, "1")), ("", (int, "2")), False),
+        ([], [(("a",), ("builtins.list", [(str, "'x'")]))], False),
+        ([(("a",), (int, "1"))], [(("a",), (int, "1")), (("b",), ("secret", 7))], False),
+        ([(("a",), (int, "1"))], [(("b",), ("secret draws", 7)), (("a",), (int, "1"))], True),
+        ((int, "1"), ("secret draws", 7), True),
+        (("secret", 6), ("secret", 7), False),
+        (("secret draws", 6), ("secret draws", 7), True),
+        (("seen", 6), ("seen", 7), False),
+        (("own.Holder", ([(("a",), (int, "1"))], [])), ("own.Holder", ([(("a",), (int, "2"))], [])), False),
+        (("own.Holder", ([], [])), ("own.Other", ([], [])), True),
+        ((_CACHED, (0, 0, [])), (_CACHED, (1, 0, [])), True),
+        (("secmix.kernel.own", 1), ("secmix.kernel.own", 2), True),
+        (0, object(), True),
+        (0, "a text", False),
+    ],
+)
+def test_what_is_kept_may_hold_draws_unless_all_of_it_is_said(before: Any, after: Any, may: bool) -> None:
+    assert may_hold_draws(("", before), ("", after)) == may

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import os
@@ -80,6 +81,9 @@ RIGHT: dict[str, Callable[[Any, int, Any], Any]] = {
     "default_rng": lambda seed, m, channel: _words(np.random.default_rng(seed[:2]), m),
     "a list": lambda seed, m, channel: _words(np.random.default_rng([seed[0], 9, seed[1]]), m),
     "the iteration": lambda seed, m, channel: _words(np.random.default_rng([*seed[:2], channel.iteration]), m),
+    "bits of the iteration": lambda seed, m, channel: _words(
+        np.random.Generator(np.random.SFC64([channel.iteration, *seed])), m
+    ),
     "a seed sequence": lambda seed, m, channel: _words(np.random.default_rng(np.random.SeedSequence(seed[:3])), m),
     "a spawn key": lambda seed, m, channel: _words(
         np.random.default_rng(
@@ -473,6 +477,61 @@ class EnrolledAndSomeFresh(EnrolledAndFresh):
 )
 def test_keys_that_outlive_a_fit_narrow_the_claim(kind: type, outlives: bool) -> None:
     """Another fit of the same object counts its iterations from zero, and has the masks of the first."""
+    proof = prove(kind(), NETWORK, INPUTS)
+    assert not proof.open
+    assert any(each.startswith("keys that an object keeps") for each in proof.covers) == outlives
+
+
+class Session(Seeded):
+    """Has the keys that ``draw_masks`` returns for a fit, and keeps something beside them."""
+
+    reuses_masks = True
+    expand = staticmethod(RIGHT["the iteration"])
+
+    def __init__(self) -> None:
+        self.of_object: dict[str, Any] = {"rounds": 0}
+
+    def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+        self.keep(masks, network)
+        return super().agree(masks, network, channel)
+
+
+def _keep(name: str) -> Callable[[Any, Any, Any], Any]:
+    def keep(self: Any, masks: Any, network: Any) -> Any:
+        held = self.of_object
+        ways: dict[str, Callable[[], Any]] = {
+            "a count": lambda: held.update(rounds=held["rounds"] + 1),
+            "a public table": lambda: held.setdefault("pairs", [np.arange(3), *map(tuple, network.edges.tolist())]),
+            "an attribute": lambda: setattr(self, "length", len(masks)),
+            "the keys": lambda: held.setdefault("keys", masks),
+            "one word of them": lambda: held.setdefault("list", [0, (masks[0, 0, 0],)]),
+            "bytes of the system": lambda: held.setdefault("octets", secrets.token_bytes(16)),
+            "their generator": lambda: held.setdefault("generator", np.random.default_rng(masks[0, 0])),
+            "a hash of them": lambda: held.setdefault("hash", hashlib.sha256(masks[0, 0].tobytes())),
+            "a cache": lambda: held.setdefault(
+                "cache", functools.lru_cache(np.eye)
+            ),  # which does not say what it holds
+            "a function": lambda: held.setdefault("function", lambda: masks),
+        }
+        return ways[name]()
+
+    return keep
+
+
+@pytest.mark.parametrize(
+    ("what", "outlives"),
+    in_turns(
+        [
+            *[("a count", False), ("a public table", False), ("an attribute", False), ("the keys", True)],
+            *[("one word of them", True), ("bytes of the system", True), ("their generator", True)],
+            *[("a hash of them", True), ("a cache, untold", True), ("a function", True)],
+        ],
+        ("a public table", False),
+        ("one word of them", True),
+    ),
+)
+def test_what_a_session_keeps_narrows_the_claim_where_it_may_be_made_of_keys(what: str, outlives: bool) -> None:
+    kind = type("Keeping", (Session,), {"keep": _keep(what)})
     proof = prove(kind(), NETWORK, INPUTS)
     assert not proof.open
     assert any(each.startswith("keys that an object keeps") for each in proof.covers) == outlives
