@@ -43,6 +43,10 @@ _OF_RESULTS = (
     "Release what more rows make, fewer numbers of it, or add noise before it is released: masks and encryption hide "
     "messages on the way, and nothing of the result."
 )
+_AS_TRACED = (
+    "Write what the proof names in a way that it follows (docs/provable.md), or ask for the audited iterations alone: "
+    'covers = "traced" under [policy].'
+)
 _REVEALED, _SOLVABLE, _PARTLY, _OUTPUT = 3, 2, 1, 0
 NodeStatus = tuple[int, float]
 """Standing of a node by exact evidence alone, worst highest, and the known share of its summed vector."""
@@ -128,14 +132,19 @@ def advised(
     robustness: Robustness | None,
     solvable: bool,
     readable: Sequence[Origin] = (),
+    *,
+    is_proved: bool = False,
+    narrow: bool = False,
 ) -> list[Advice]:
     """Return measures for the findings of one cell, the most effective first; empty where there is nothing to mend.
 
     ``solvable`` are known sums that may give away the rows of a node that is not revealed otherwise; ``readable`` of a
-    collaboration the messages of other nodes that the adversary reads.
+    collaboration the messages of other nodes that the adversary reads. ``is_proved``: what follows from all messages of
+    the sum; ``narrow``, but of the calls that were traced alone.
     """
     if isinstance(setup, SumSetup):
-        measures = _of_sums(cell, setup, nodes, points, robustness, solvable)
+        measures = _of_sums(cell, setup, nodes, points, robustness, solvable, is_proved)
+        measures += [_AS_TRACED] * (narrow and not measures and cell.policy.covers != "traced")
     else:
         assert isinstance(setup, CollaborationSetup)
         measures = _of_collaborations(setup, nodes, robustness, tuple(readable))
@@ -154,6 +163,7 @@ def _of_sums(
     points: list[SigmaPoint],
     robustness: Robustness | None,
     solvable: bool,
+    is_proved: bool,
 ) -> list[Advice | str]:
     known = [s for s in nodes if s.standing == "revealed"]
     solved = [s.node for s in known if s.worst_evidence == "inversion"]
@@ -170,7 +180,7 @@ def _of_sums(
             "messages[np.isfinite(messages).all(axis=1)]."
         )
         advised.append(Advice(words, plain="set aside messages that are no numbers", against="falsehood"))
-    if traits.reuses_masks:
+    if traits.reuses_masks and (known or partly or not is_proved):
         advised.append(
             _because(fresh_masks(setup.protocol), "reused ones cancel in the differences between iterations")
         )

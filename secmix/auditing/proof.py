@@ -216,6 +216,13 @@ def as_proved(observation: SumObservation, setup: SumSetup, proof: KnownSums) ->
     )
 
 
+def narrowed_by(case: CellContext) -> list[str]:
+    """List what a proof hangs on that may be otherwise in other calls than those that were traced."""
+    outcome = proof_of(case)
+    covers = outcome.covers if isinstance(outcome, KnownSums) else ()
+    return [each for each in covers if not _holds_for_all_coins(case, each)]
+
+
 def unproved(case: CellContext, node: int) -> list[str]:
     """Say why no proof clears ``node``; nothing where one does."""
     outcome = proof_of(case)
@@ -223,8 +230,8 @@ def unproved(case: CellContext, node: int) -> list[str]:
         return [f"not proved: {outcome.reason}"]
     if not isinstance(outcome, KnownSums):
         return []
-    if open_ := [each for each in outcome.covers if not _holds_for_all_coins(case, each)]:
-        return [f"proved for what was traced, not for every call: {'; '.join(open_)}"]
+    if narrow := narrowed_by(case):
+        return [f"proved for what was traced, not for every call: {'; '.join(narrow)}"]
     assert isinstance(case.observation, SumObservation)
     read = max(float(np.max(reading.subspace.explained(node))) for _, reading in case.observation.all_readings)
     share = outcome.exact.get(node, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 from unittest import mock
 
@@ -28,8 +29,8 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def audit(protocol: Any, adversary: Any, nodes: int = 5) -> Any:
-    scenario = {**SCENARIO, "network": {"kind": "complete", "nodes": nodes}}
+def audit(protocol: Any, adversary: Any, nodes: int = 5, **policy: Any) -> Any:
+    scenario = {**SCENARIO, "network": {"kind": "complete", "nodes": nodes}, "policy": SCENARIO["policy"] | policy}
     return secmix.audit(scenario, protocols={"it": protocol}, adversaries={"who": adversary})
 
 
@@ -62,6 +63,25 @@ def test_an_iteration_on_which_more_hangs_than_is_traced_is_called() -> None:
     [cell] = audit(SpentMasks(), CuriousServer(), nodes=3).cells
     assert cell.verdict == "violated"
     assert "in iteration 5000 its input is sent unmasked" in cell.nodes[0].why
+
+
+class LabelledByText(Seeded):
+    """Each pair keeps its seed for a training; the label of a round is written as text."""
+
+    reuses_masks = True
+
+    def mask(self, channel: Any, seed: Any, pair: tuple[int, int], m: int) -> Any:
+        key = hashlib.sha256(seed.tobytes() + f"round {channel.iteration}".encode()).digest()
+        return words(np.random.default_rng(list(key)), m)
+
+
+def test_where_only_other_iterations_are_open_the_advice_is_to_ask_for_these() -> None:
+    several = ("all", "traced")
+    asked = [audit(LabelledByText(), CuriousServer(), nodes=3, covers=each).cells[0] for each in several]
+    assert [cell.verdict for cell in asked] == ["inconclusive", "holds"]
+    [advice] = asked[0].advice
+    assert 'covers = "traced"' in advice
+    assert not asked[1].advice
 
 
 def test_what_is_below_the_masks_is_read() -> None:

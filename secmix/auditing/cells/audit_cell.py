@@ -42,12 +42,13 @@ from secmix.auditing.evidence.interface import (
 from secmix.auditing.noise.privacy_claims import claim_of
 from secmix.auditing.observation.observe import Seeds
 from secmix.auditing.observation.sum_observation import SumObservation
-from secmix.auditing.proof import iterations_in_words, proof_of, with_proof_of
+from secmix.auditing.proof import iterations_in_words, narrowed_by, proof_of, with_proof_of
 from secmix.auditing.report import Cell, CellResult, Finding
 from secmix.auditing.robustness import robustness
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness import Soundness
 from secmix.errors import SecmixError
+from secmix.kernel import KnownSums
 from secmix.network import nodes_listed
 from secmix.scenario import Scenario
 
@@ -103,7 +104,8 @@ def audit_cell(
     nodes = _judged(case, gathered).nodes
 
     def weighed() -> list[Trial]:
-        advice = advised(cell, setup, nodes, points, robust, solvable(case, nodes), readable(case))
+        about = {"is_proved": isinstance(proof_of(case), KnownSums), "narrow": bool(narrowed_by(case))}
+        advice = advised(cell, setup, nodes, points, robust, solvable(case, nodes), readable(case), **about)
         colluders = robust.colluders if robust is not None and robust.verdict == "violated" else 0
         leaking = [node.node for node in nodes if node.standing in ("revealed", "partly leaked")]
         return tried(case, advice, colluders, leaking)
