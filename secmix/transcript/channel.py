@@ -36,6 +36,13 @@ class Channel:
     record : bool
         Whether to keep the messages: without a record a run needs little memory, and nothing can be audited.
 
+    Attributes
+    ----------
+    iteration : int
+        Which averaging of the run this is, from 0 on (below 0 while a start is agreed on); a label for masks.
+    transcript : Transcript
+        What was sent and held so far.
+
     Notes
     -----
     ``send`` returns what the receivers get: here the message itself. A channel with colluders returns their messages
@@ -75,7 +82,7 @@ class Channel:
             The kind of message, in the protocol's words: "running sum", "y", "lambda", ...
         payload : (runs, m) for one message, or (P, runs, m), or a mapping or tuple of such, as many messages
         encrypted : bool
-            Whether the line is encrypted: an eavesdropper then reads no numbers.
+            Whether the line is encrypted: an eavesdropper then reads no numbers, and the receiver does, the server too.
         content : (M,) int, optional
             Row of ``payload`` that each message carries; by default message k carries row k.
         sealed_for : int, (M,) int, or a set of int, optional
