@@ -157,8 +157,8 @@ SHORT = 97
 """The cost of splitting seven functions, so that none has more than forty lines or ten decisions."""
 
 STATED = 69
-"""The cost of what eight right protocols of a nineteenth hand were open for: counts and public tables that sessions keep,
-sums of stretches, and bit generators that are seeded by the iteration too."""
+"""The cost of what eight right protocols of a nineteenth hand were open for: counts and public tables that sessions
+keep, sums of stretches, and bit generators that are seeded by the iteration too."""
 
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
