@@ -128,7 +128,7 @@ class _Traces:
         self.run: Run = functools.partial(of_fit, self.protocol, self.network, seed=self.seed)
         # Of single calls nobody asks what they leave.
         self.aside: Run = functools.partial(self.run, looks=bool(self.iterations))
-        self.fails_on_few, self.ends_with = False, ""
+        self.fails_on_few, self.is_left_by_kinds, self.ends_with = False, False, ""
         self.fits: list[Fit] = []
 
     def try_one(self) -> None:
@@ -231,14 +231,19 @@ class _Traces:
         yield from self.full
 
     def _leaves_in_use(self) -> bool:
-        """Say whether anything is left by a call of any kind, also of those kinds that take long to trace."""
-        if not self.in_other_calls or self.iterations or self.reuses:
+        """Say whether anything is left by a call of any kind, also of those kinds that take long to trace.
+
+        Calls that are handed the same masks are of one kind: of a session all that is left to other kinds is by value.
+        """
+        if not self.in_other_calls or self.iterations:
             return False
         largest = largest_batch(_size(self.fit) // max(len(self.fit.results), 1))
         kinds = [*itertools.product(sorted({1, 2, _SEVERAL, self.runs}), _WAYS), (largest, _UNHEARD)]
-        return any(map(_leaves_something, self.fits)) or _leaves_untraced(
-            self.protocol, self.network, self.brief[0], kinds, self.seed
-        )
+        of_kinds = functools.partial(_leaves_untraced, self.protocol, self.network, self.brief[0], kinds, self.seed)
+        if self.reuses:
+            self.is_left_by_kinds = of_kinds(after_one=True, varying=self.fit.lets_vary)
+            return False
+        return any(map(_leaves_something, self.fits)) or of_kinds()
 
     def proof(self) -> Proof:
         """Check all traces, and say what follows from them."""
@@ -298,6 +303,7 @@ class _Traces:
         yield from (f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items())
         keeps_keys = self.reuses and any(may_hold_draws(fit.kept[0], each) for each in fit.kept)
         yield from [OUTLIVING] * keeps_keys  # also where draw_masks keeps them
+        yield from [KEPT] * self.is_left_by_kinds
         of_one_kind = [fit, *self.discarded, *self.others]
         tried = _turns(fit, *self.others) if self.all_tried else {}
         untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]
@@ -344,19 +350,38 @@ def _looks_at_all(fit: Fit) -> list[tuple[Any, Any]]:
     return [(first, each) for each in later]
 
 
-def _leaves_untraced(protocol: Any, network: Network, inputs: Any, kinds: Iterable[tuple[int, Way]], seed: int) -> bool:
-    """Say whether an untraced call of any kind, of so many runs, leaves anything: also of those that are not traced."""
+def _leaves_untraced(
+    protocol: Any,
+    network: Network,
+    inputs: Any,
+    kinds: Iterable[tuple[int, Way]],
+    seed: int,
+    *,
+    after_one: bool = False,
+    varying: frozenset[str] = frozenset(),
+) -> bool:
+    """Say whether an untraced call of any kind, of so many runs, leaves anything: also of those that are not traced.
+
+    ``after_one`` call of one run; ``varying`` numbers may be any.
+    """
     used, channel, modules, rng = copied(protocol), Channel(), modules_of(protocol), np.random.default_rng([seed])
 
-    def look() -> Any:
-        return kept(used, network, channel.__dict__, modules, frozenset())[0]
-
-    before = look()
-    for size, way in kinds:
+    def call(size: int, way: Way) -> None:
         batch = np.repeat(inputs, size, axis=0)
         with suppress(Exception):  # of which others tell
             masks = used.draw_masks(size, inputs.shape[2], network, rng) if way.masks_seed is not None else None
             used.average(batch, network, rng, masks=masks, channel=channel if way.is_heard else None)
+
+    def look() -> Any:
+        digest = kept(used, network, channel.__dict__, modules, varying)[0]
+        kept(used, network, channel.__dict__, modules, None)  # numbers that vary are what they are again
+        return digest
+
+    if after_one:
+        call(1, Way())
+    before = look()
+    for kind in kinds:
+        call(*kind)
         if look() != before:
             return True
     return False

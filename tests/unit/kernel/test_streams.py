@@ -502,13 +502,13 @@ def _keep(name: str) -> Callable[[Any, Any, Any], Any]:
         ways: dict[str, Callable[[], Any]] = {
             "a count": lambda: held.update(rounds=held["rounds"] + 1),
             "a public table": lambda: held.setdefault("pairs", [np.arange(3), *map(tuple, network.edges.tolist())]),
-            "an attribute": lambda: setattr(self, "length", len(masks)),
+            "an attribute": lambda: setattr(self, "length", network.n),
             "the keys": lambda: held.setdefault("keys", masks),
             "one word of them": lambda: held.setdefault("list", [0, (masks[0, 0, 0],)]),
             "bytes of the system": lambda: held.setdefault("octets", secrets.token_bytes(16)),
             "their generator": lambda: held.setdefault("generator", np.random.default_rng(masks[0, 0])),
             "a hash of them": lambda: held.setdefault("hash", hashlib.sha256(masks[0, 0].tobytes())),
-            "a cache": lambda: held.setdefault(
+            "a cache, untold": lambda: held.setdefault(
                 "cache", functools.lru_cache(np.eye)
             ),  # which does not say what it holds
             "a function": lambda: held.setdefault("function", lambda: masks),
@@ -535,6 +535,7 @@ def test_what_a_session_keeps_narrows_the_claim_where_it_may_be_made_of_keys(wha
     proof = prove(kind(), NETWORK, INPUTS)
     assert not proof.open
     assert any(each.startswith("keys that an object keeps") for each in proof.covers) == outlives
+    assert outlives or not proof.covers
 
 
 class AfterABatch(Session):
@@ -572,7 +573,6 @@ class AfterAQuietCall(AfterABatch):
         pass
 
 
-@pytest.mark.xfail(strict=True, reason="of sessions nobody asks what calls of one kind leave to those of another")
 @pytest.mark.parametrize("kind", [AfterABatch, AfterTheLargest, AfterAQuietCall])
 def test_what_a_call_of_a_session_leaves_to_one_of_another_kind_narrows_the_claim(kind: type) -> None:
     found = clear(prove(kind(), NETWORK, INPUTS), NETWORK, CuriousServer())
