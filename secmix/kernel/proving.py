@@ -374,7 +374,8 @@ def _leaves_untraced(
 
     def look() -> Any:
         digest = kept(used, network, channel.__dict__, modules, varying)[0]
-        kept(used, network, channel.__dict__, modules, None)  # numbers that vary are what they are again
+        if varying:
+            kept(used, network, channel.__dict__, modules, None)  # which are what they are again
         return digest
 
     if after_one:

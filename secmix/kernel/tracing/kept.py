@@ -149,7 +149,7 @@ def _may_hold_draws(before: Any, after: Any) -> bool:
     if type(before) is not type(after) or not isinstance(after, (list, tuple)):
         return not _is_without_draws(after)
     if _is_named(after):
-        says_all = before[0] == after[0] and not after[0].startswith((_OF_DATA, *_UNSAID))
+        says_all = before[:1] == after[:1] and not after[0].startswith((_OF_DATA, *_UNSAID))
         return _may_hold_draws(before[1], after[1]) if says_all else not _is_without_draws(after)
     if len(before) == len(after):
         return any(map(_may_hold_draws, before, after))

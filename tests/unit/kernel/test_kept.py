@@ -784,6 +784,7 @@ _CACHED = "functools._lru_cache_wrapper"
         ((_CACHED, (0, 0, [])), (_CACHED, (1, 0, [])), True),
         (("secmix.kernel.own", 1), ("secmix.kernel.own", 2), True),
         (0, object(), True),
+        ((), ("secret draws", 7), True),
         (0, "a text", False),
     ],
 )

@@ -526,6 +526,7 @@ def _keep(name: str) -> Callable[[Any, Any, Any], Any]:
             *[("one word of them", True), ("bytes of the system", True), ("their generator", True)],
             *[("a hash of them", True), ("a cache, untold", True), ("a function", True)],
         ],
+        ("a count", False),
         ("a public table", False),
         ("one word of them", True),
     ),
