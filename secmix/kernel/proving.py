@@ -128,7 +128,7 @@ class _Traces:
         self.run: Run = functools.partial(of_fit, self.protocol, self.network, seed=self.seed)
         # Of single calls nobody asks what they leave.
         self.aside: Run = functools.partial(self.run, looks=bool(self.iterations))
-        self.fails_on_few, self.is_left_by_kinds, self.ends_with = False, False, ""
+        self.fails_on_few, self.ends_with = False, ""
         self.fits: list[Fit] = []
 
     def try_one(self) -> None:
@@ -190,7 +190,9 @@ class _Traces:
         self.fits += self.in_kinds
         self.looks = [(each.kept[2], each.kept[3]) for each in self.fits if len(each.kept) > _CALLS]
         sizes = sorted({1, 2, _SEVERAL, self.runs})
-        self.mixed = [_of_all_kinds(self.run, self.brief[0], sizes)] if self._leaves_in_use() else []
+        # Calls of a session are handed the same masks, and are of one kind: what they leave to other kinds is by value.
+        self.is_left = self._leaves_in_use()
+        self.mixed = [_of_all_kinds(self.run, self.brief[0], sizes)] if self.is_left and not self.reuses else []
         self.looks += [look for each in self.mixed for look in _looks_at_all(each)]
         self.fits += self.mixed
         self.traces[0].is_as_another = self.fit.is_as_another  # by which it was judged
@@ -231,18 +233,14 @@ class _Traces:
         yield from self.full
 
     def _leaves_in_use(self) -> bool:
-        """Say whether anything is left by a call of any kind, also of those kinds that take long to trace.
-
-        Calls that are handed the same masks are of one kind: of a session all that is left to other kinds is by value.
-        """
+        """Say whether calls of any kind, traced or not, leave anything; of a session, more than its first call does."""
         if not self.in_other_calls or self.iterations:
             return False
         largest = largest_batch(_size(self.fit) // max(len(self.fit.results), 1))
         kinds = [*itertools.product(sorted({1, 2, _SEVERAL, self.runs}), _WAYS), (largest, _UNHEARD)]
         of_kinds = functools.partial(_leaves_untraced, self.protocol, self.network, self.brief[0], kinds, self.seed)
         if self.reuses:
-            self.is_left_by_kinds = of_kinds(after_one=True, varying=self.fit.lets_vary)
-            return False
+            return of_kinds(after_one=True, varying=self.fit.lets_vary)
         return any(map(_leaves_something, self.fits)) or of_kinds()
 
     def proof(self) -> Proof:
@@ -303,7 +301,7 @@ class _Traces:
         yield from (f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items())
         keeps_keys = self.reuses and any(may_hold_draws(fit.kept[0], each) for each in fit.kept)
         yield from [OUTLIVING] * keeps_keys  # also where draw_masks keeps them
-        yield from [KEPT] * self.is_left_by_kinds
+        yield from [KEPT] * (self.reuses and self.is_left)
         of_one_kind = [fit, *self.discarded, *self.others]
         tried = _turns(fit, *self.others) if self.all_tried else {}
         untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]

@@ -104,8 +104,11 @@ def audit_cell(
     nodes = _judged(case, gathered).nodes
 
     def weighed() -> list[Trial]:
-        about = {"is_proved": isinstance(proof_of(case), KnownSums), "narrow": bool(narrowed_by(case))}
-        advice = advised(cell, setup, nodes, points, robust, solvable(case, nodes), readable(case), **about)
+        advice = advised(
+            *(cell, setup, nodes, points, robust, solvable(case, nodes), readable(case)),
+            is_proved=isinstance(proof_of(case), KnownSums),
+            narrow=bool(narrowed_by(case)),
+        )
         colluders = robust.colluders if robust is not None and robust.verdict == "violated" else 0
         leaking = [node.node for node in nodes if node.standing in ("revealed", "partly leaked")]
         return tried(case, advice, colluders, leaking)

@@ -156,7 +156,7 @@ hashes of the package ``cryptography``, and messages without numbers."""
 SHORT = 97
 """The cost of splitting seven functions, so that none has more than forty lines or ten decisions."""
 
-STATED = 95
+STATED = 93
 """The cost of what eight right protocols of a nineteenth hand were open for: counts and public tables that sessions
 keep, sums of stretches, and bit generators that are seeded by the iteration too; and of what calls of one kind leave to
 those of another in a session."""
