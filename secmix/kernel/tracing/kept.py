@@ -96,6 +96,7 @@ def kept(
     spaces = {name: vars(each) for name, each in loaded.items() if is_protocol(getattr(each, "__file__", None) or "")}
     own = {key: each for key, each in channel.items() if key not in ("fit", "iteration", "transcript")}
     walk = _Walk(varying, foreign)
+    digest: Any
     try:
         roots = {
             "": protocol,
@@ -106,10 +107,22 @@ def kept(
         }
         roots["at hand"] = walk.at_hand(channel.get("transcript"))
         found = [(path, walk.digest(each, path)) for path, each in roots.items()]
-        digest: Any = (*found, *((path, walk.namespace(each, path, each.__setitem__)) for path, each in spaces.items()))
+        found += [(path, walk.namespace(each, path, each.__setitem__)) for path, each in spaces.items()]
+        digest = _LAST[0] = _shared(tuple(found), _LAST[0])
     except Exception:  # too deep, or an object of a library refuses to say what it holds
         digest = object()
     return digest, walk.numbers
+
+
+_LAST: list[Any] = [None]
+
+
+def _shared(digest: Any, last: Any) -> Any:
+    """Return an equal digest, made of parts of the last one where these are equal: calls leave most as it is."""
+    if digest == last:
+        return last
+    is_alike = type(digest) in (list, tuple) and type(digest) is type(last) and len(digest) == len(last)
+    return type(digest)(map(_shared, digest, last)) if is_alike else digest
 
 
 def first_change(before: Any, after: Any) -> str:
@@ -372,7 +385,7 @@ class _Walk:
         """Digest all members; ``put`` writes one."""
         digests = []
         for key, member in list(members.items()):
-            place = f"{path}/{KEPT if isinstance(key, Public) else key}"
+            place = sys.intern(f"{path}/{KEPT if isinstance(key, Public) else key}")
             name = (key,) if type(key) is str else self.digest(key, place)
             digests.append((name, self._member(member, key, place, put)))
         return digests

@@ -42,6 +42,38 @@ def test_options_that_are_the_same_array_are_one() -> None:
         assert not trace.turns
 
 
+@pytest.mark.parametrize("of", [lambda t: t, lambda t: 2 * t + 1, lambda t: t // 10], ids=["itself", "odd", "tenth"])
+def test_what_is_asked_twice_of_one_number_is_answered_alike(of: Callable[[Any], Any]) -> None:
+    """Each pair of nodes asked whether an iteration was late: a session of three pairs was tried 512 times."""
+    answers = outcomes(lambda: Public(3, "the iteration"), lambda t: [bool(of(t) >= 5000) for _ in range(3)])
+    assert sorted(answers) == [[False] * 3, [True] * 3]
+
+
+def test_what_is_asked_of_other_numbers_is_answered_apart() -> None:
+    def ask(t: Any) -> list[bool]:
+        return [bool(t >= 5), bool(t >= 6), bool(t <= 5), bool(t + 1 >= 5), bool(Public(3, "another") >= 5)]
+
+    assert len(outcomes(lambda: Public(3, "the iteration"), ask)) == 2**5
+
+
+def test_a_later_call_is_answered_apart() -> None:
+    with following(Trace()) as trace:
+        number = Public(3, "a count that is kept")
+        for trace.call in range(2):
+            assert not number >= 5
+            assert not number >= 5
+    assert [call for _, _, call, _ in trace.turns] == [0, 1]
+
+
+def test_an_array_that_is_written_to_is_asked_again() -> None:
+    with following(Trace()):
+        number = Public(np.zeros(2), "counts")
+        first = number + 1
+        number += 1
+        assert number.tolist() == [1.0, 1.0]
+        assert first.used().tolist() == [1.0, 1.0]
+
+
 OPTIONS = [np.array([[2, 3]]), np.array([[0, 3]]), np.array([[5, 1]])]
 USES: dict[str, Callable[[Any], Any]] = {
     "a ufunc": lambda coin: np.add(coin, 1),

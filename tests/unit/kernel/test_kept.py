@@ -612,6 +612,29 @@ def test_a_proof_that_is_kept_ends_no_other() -> None:
     assert all(not each.kept and not each.counts for each in proof.fits)
 
 
+def objects_in(digest: Any, met: dict[int, Any]) -> dict[int, Any]:
+    """Return the lists and tuples of a digest, and those met before."""
+    if isinstance(digest, (list, tuple)) and id(digest) not in met:
+        met[id(digest)] = digest
+        for each in digest:
+            objects_in(each, met)
+    return met
+
+
+def test_what_calls_leave_as_it_is_is_kept_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A protocol among a large package was looked at a thousand times, of which each took four megabytes."""
+    monkeypatch.setattr(sys.modules[__name__], "TABLE", [[str(k)] for k in range(1000)], raising=False)
+    several, met = [], dict[int, Any]()
+    for call in range(5):
+        holder = Holder([call])
+        several.append(kept(holder, NETWORK, {}, {__name__}, frozenset())[0])
+        objects_in(several[-1], met)
+        if not call:
+            alone = len(met)
+    assert len({*map(repr, several)}) == 5
+    assert len(met) < 1.1 * alone
+
+
 class Weekly(datetime.date):
     """Is looked at as for a copy, by which Python notes in its class which slots it has."""
 

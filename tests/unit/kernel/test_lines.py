@@ -161,6 +161,10 @@ STATED = 93
 keep, sums of stretches, and bit generators that are seeded by the iteration too; and of what calls of one kind leave to
 those of another in a session."""
 
+REPEATED = 23
+"""The cost of looking often at a protocol among a large package, of which what stays as it is is kept once; and of
+asking the same of a public number again and again, which is answered once in a call."""
+
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
 
@@ -231,6 +235,7 @@ def test_a_clearance_is_worked_out_in_the_kernel_alone(name: str) -> None:
         + JOINED
         + SHORT
         + STATED
+        + REPEATED
     )
     assert lines <= 4808 + more + slips - OF_SEEDS
     print(name, len(believed), "lines of", len({file for file, _ in believed}), "files")
