@@ -90,13 +90,10 @@ def otherwise_in_plain_calls(protocol: Any, network: Network, fit: Fit, *, seed:
 def _plain_calls(protocol: Any, network: Network, fit: Fit, seed: int) -> tuple[Sequence[Block], list[Any]]:
     trace = Trace(outcomes=iter(fit.trace.coins), in_order=bool(fit.iterations))
     channel, masks, modules, results = Channel(), None, modules_of(protocol), []
-    reuses = getattr(protocol, "reuses_masks", False)
     beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
     with calling(protocol, modules, trace):
         for (trace.call, given), way in zip(enumerate(fit.inputs), fit.ways, strict=True):
-            masks = masks if reuses else None
-            if (way.masks_seed is not None or reuses) and masks is None:
-                masks = masks_given(protocol, network, given, way, seed)
+            masks = masks_given(protocol, network, given, way, seed, masks)
             channel.iteration = iteration_of(fit)
             with drawing_apart(beside), made_by_protocol(channel, way):
                 rng, own = draws_of(seed, trace.call), channel if way.is_heard else None

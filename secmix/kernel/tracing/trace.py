@@ -380,21 +380,23 @@ class _Calls:
         return True
 
     def _masks(self, given: Any, way: Way) -> Any:
-        """Return the masks that the next call is handed, or those of the call before, if they are used again."""
-        trace, reuses = self.fit.trace, getattr(self.protocol, "reuses_masks", False)
-        masks = self.masks if reuses else None
-        if masks is not None or (way.masks_seed is None and not reuses):
-            return masks
+        """Return the masks that the next call is handed, and note those that a session is handed from its first on."""
+        trace = self.fit.trace
         first, streams = trace.next, len(trace.streams)
-        masks = masks_given(self.protocol, self.network, given, way, self.seed)
-        if reuses:
+        masks = masks_given(self.protocol, self.network, given, way, self.seed, self.masks)
+        if self.masks is None and getattr(self.protocol, "reuses_masks", False):
             trace.lasting = range(first, trace.next)
             trace.lasting_streams = range(streams, len(trace.streams))
         return masks
 
 
-def masks_given(protocol: Any, network: Network, given: Any, way: Way, seed: int) -> Any:
-    """Draw the masks that the call under way is given."""
+def masks_given(protocol: Any, network: Network, given: Any, way: Way, seed: int, before: Any) -> Any:
+    """Draw the masks that the call under way is given; in a session it is those of the call ``before``."""
+    reuses = getattr(protocol, "reuses_masks", False)
+    if way.masks_seed is None and not reuses:
+        return None
+    if before is not None and reuses:
+        return before
     draws = draws_of(seed if way.masks_seed is None else way.masks_seed, now().call, 9)
     return protocol.draw_masks(len(given), np.shape(given)[2], network, draws)
 

@@ -161,7 +161,7 @@ STATED = 93
 keep, sums of stretches, and bit generators that are seeded by the iteration too; and of what calls of one kind leave to
 those of another in a session."""
 
-REPEATED = 23
+REPEATED = 22
 """The cost of looking often at a protocol among a large package, of which what stays as it is is kept once; and of
 asking the same of a public number again and again, which is answered once in a call."""
 
