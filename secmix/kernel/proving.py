@@ -190,9 +190,10 @@ class _Traces:
         self.fits += self.in_kinds
         self.looks = [(each.kept[2], each.kept[3]) for each in self.fits if len(each.kept) > _CALLS]
         sizes = sorted({1, 2, _SEVERAL, self.runs})
+        leaves, begin_alike = self._leaves_in_use()
         # Calls of a session are handed the same masks, and are of one kind: what they leave to other kinds is by value.
-        self.is_left = self._leaves_in_use()
-        self.mixed = [_of_all_kinds(self.run, self.brief[0], sizes)] if self.is_left and not self.reuses else []
+        self.is_left = not begin_alike or (self.reuses and leaves)
+        self.mixed = [_of_all_kinds(self.run, self.brief[0], sizes)] if leaves and not self.reuses else []
         self.looks += [look for each in self.mixed for look in _looks_at_all(each)]
         self.fits += self.mixed
         self.traces[0].is_as_another = self.fit.is_as_another  # by which it was judged
@@ -232,16 +233,24 @@ class _Traces:
             yield from ((self.odd, Way()), (self.batch, _UNHEARD))  # which take the longest by far
         yield from self.full
 
-    def _leaves_in_use(self) -> bool:
-        """Say whether calls of any kind, traced or not, leave anything; of a session, more than its first call does."""
+    def _leaves_in_use(self) -> tuple[bool, bool]:
+        """Say whether calls of any kind leave anything, and whether an object keeps the same whichever comes first.
+
+        Those that are not traced count too; of a session, what they leave beyond its first call.
+        """
         if not self.in_other_calls or self.iterations:
-            return False
+            return False, True
         largest = largest_batch(_size(self.fit) // max(len(self.fit.results), 1))
         kinds = [*itertools.product(sorted({1, 2, _SEVERAL, self.runs}), _WAYS), (largest, _UNHEARD)]
-        of_kinds = functools.partial(_leaves_untraced, self.protocol, self.network, self.brief[0], kinds, self.seed)
-        if self.reuses:
-            return of_kinds(after_one=True, varying=self.fit.lets_vary)
-        return any(map(_leaves_something, self.fits)) or of_kinds()
+        used = functools.partial(_Used, self.protocol, self.network, self.brief[0], self.seed)
+        one = used(self.fit.lets_vary if self.reuses else frozenset())
+        nothing, first = one.after(), one.after(kinds[0])
+        before = first if self.reuses else nothing
+        leaves = not self.reuses and any(map(_leaves_something, self.fits))
+        leaves = leaves or first != before or any(one.after(kind) != before for kind in kinds)
+        if first == nothing and not leaves:
+            return False, True
+        return leaves, _begin_alike(lambda: used(self.fit.lets_vary), kinds, in_order=self.reuses)
 
     def proof(self) -> Proof:
         """Check all traces, and say what follows from them."""
@@ -301,7 +310,7 @@ class _Traces:
         yield from (f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items())
         keeps_keys = self.reuses and any(may_hold_draws(fit.kept[0], each) for each in fit.kept)
         yield from [OUTLIVING] * keeps_keys  # also where draw_masks keeps them
-        yield from [KEPT] * (self.reuses and self.is_left)
+        yield from [KEPT] * self.is_left
         of_one_kind = [fit, *self.discarded, *self.others]
         tried = _turns(fit, *self.others) if self.all_tried else {}
         untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]
@@ -348,42 +357,43 @@ def _looks_at_all(fit: Fit) -> list[tuple[Any, Any]]:
     return [(first, each) for each in later]
 
 
-def _leaves_untraced(
-    protocol: Any,
-    network: Network,
-    inputs: Any,
-    kinds: Iterable[tuple[int, Way]],
-    seed: int,
-    *,
-    after_one: bool = False,
-    varying: frozenset[str] = frozenset(),
-) -> bool:
-    """Say whether an untraced call of any kind, of so many runs, leaves anything: also of those that are not traced.
+@dataclass
+class _Used:
+    """An object in use, by calls that are not traced; ``varying`` numbers that it keeps may be any."""
 
-    ``after_one`` call of one run; ``varying`` numbers may be any.
-    """
-    used, channel, modules, rng = copied(protocol), Channel(), modules_of(protocol), np.random.default_rng([seed])
+    protocol: Any
+    network: Network
+    inputs: Any
+    seed: int
+    varying: frozenset[str]
 
-    def call(size: int, way: Way) -> None:
-        batch = np.repeat(inputs, size, axis=0)
-        with suppress(Exception):  # of which others tell
-            masks = used.draw_masks(size, inputs.shape[2], network, rng) if way.masks_seed is not None else None
-            used.average(batch, network, rng, masks=masks, channel=channel if way.is_heard else None)
+    def __post_init__(self) -> None:
+        self.used, self.channel, self.modules = copied(self.protocol), Channel(), modules_of(self.protocol)
+        self.rng = np.random.default_rng([self.seed])
 
-    def look() -> Any:
-        digest = kept(used, network, channel.__dict__, modules, varying)[0]
-        if varying:
-            kept(used, network, channel.__dict__, modules, None)  # which are what they are again
+    def after(self, *kinds: tuple[int, Way]) -> Any:
+        """Return what is kept after a call of each kind, of so many runs."""
+        for size, way in kinds:
+            batch = np.repeat(self.inputs, size, axis=0)
+            with suppress(Exception):  # of which others tell
+                is_given = way.masks_seed is not None
+                masks = self.used.draw_masks(size, batch.shape[2], self.network, self.rng) if is_given else None
+                own = self.channel if way.is_heard else None
+                self.used.average(batch, self.network, self.rng, masks=masks, channel=own)
+        digest = kept(self.used, self.network, self.channel.__dict__, self.modules, self.varying)[0]
+        if self.varying:
+            kept(self.used, self.network, self.channel.__dict__, self.modules, None)  # which are what they are again
         return digest
 
-    if after_one:
-        call(1, Way())
-    before = look()
-    for kind in kinds:
-        call(*kind)
-        if look() != before:
-            return True
-    return False
+
+def _begin_alike(used: Callable[[], _Used], kinds: Sequence[tuple[int, Way]], *, in_order: bool) -> bool:
+    """Say whether an object keeps the same whichever call is its first; unless ``in_order``, once all have come."""
+    first = used().after(kinds[0])
+    others = [kind for kind in kinds[1:] if used().after(kind) != first]
+    if not others or in_order:
+        return not others
+    in_the_end = used().after(*kinds)
+    return all(used().after(kind, *kinds) == in_the_end for kind in others)
 
 
 def _leaves_something(fit: Fit) -> bool:

@@ -604,7 +604,6 @@ class FirstQuiet(AfterABatch):
         pass
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="nobody asks what a first call leaves")
 @pytest.mark.parametrize("kind", [FirstABatch, FirstQuiet])
 def test_what_a_first_call_of_another_kind_leaves_narrows_the_claim(kind: type) -> None:
     found = clear(prove(kind(), NETWORK, INPUTS), NETWORK, CuriousServer())

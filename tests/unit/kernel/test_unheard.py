@@ -283,7 +283,6 @@ class FirstUnheard(RingSum):
         return super().average(inputs, network, rng, masks=masks, channel=channel)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="nobody asks what a first call leaves")
 @pytest.mark.parametrize("protocol", [FirstABatch(), FirstUnheard()], ids=["a batch", "unheard"])
 def test_what_a_first_call_of_another_kind_leaves_narrows_the_claim(protocol: Any) -> None:
     found = cleared(protocol)
