@@ -221,8 +221,17 @@ class _Traces:
         self.ways = [way for way in _WAYS if way.is_heard or self.in_other_calls]
         kinds = [*((self.three[own], way) for way in self.ways), *self.full]
         kinds += [(self.brief[own], _UNHEARD_GIVEN)] * self.in_other_calls
-        for calls, way in kinds if not self.is_long else ():
-            (self.several if way.is_heard else self.unheard).append(self.aside(calls, ways=way))
+        for calls, way in kinds + self._without_keys() if not self.is_long else ():
+            fit = self.aside(calls, ways=way)
+            if not (way.draws_own and fit.failed):  # a session that is handed none may do without such calls
+                (self.several if way.is_heard else self.unheard).append(fit)
+
+    def _without_keys(self) -> list[tuple[Calls, Way]]:
+        """Return calls of a session that is handed no masks, each the first of an object."""
+        if not (self.reuses and self.in_other_calls):
+            return []
+        ways = Way(draws_own=True), Way(is_heard=False, draws_own=True)
+        return [(calls[:1], way) for calls in (self.brief, self.three) for way in ways]
 
     def _kinds(self) -> Iterator[tuple[Calls, Way]]:
         """Yield calls of every kind, in which turns are tried."""
@@ -231,7 +240,7 @@ class _Traces:
         yield self.two, Way()
         if self.is_used_again:
             yield from ((self.odd, Way()), (self.batch, _UNHEARD))  # which take the longest by far
-        yield from self.full
+        yield from (*self.full, *self._without_keys())
 
     def _leaves_in_use(self) -> tuple[bool, bool]:
         """Say whether calls of any kind leave anything, and whether an object keeps the same whichever comes first.
@@ -310,7 +319,7 @@ class _Traces:
         yield from (f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items())
         keeps_keys = self.reuses and any(may_hold_draws(fit.kept[0], each) for each in fit.kept)
         yield from [OUTLIVING] * keeps_keys  # also where draw_masks keeps them
-        yield from [KEPT] * self.is_left
+        yield from [KEPT] * (self.is_left or any(each.changes_masks for each in fits))
         of_one_kind = [fit, *self.discarded, *self.others]
         tried = _turns(fit, *self.others) if self.all_tried else {}
         untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]

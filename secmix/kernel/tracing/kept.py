@@ -114,6 +114,11 @@ def kept(
     return digest, walk.numbers
 
 
+def digest_of(value: Any) -> Any:
+    """Return a digest of all that a value holds."""
+    return _Walk(frozenset(), set()).digest(value, "")
+
+
 _LAST: list[Any] = [None]
 
 

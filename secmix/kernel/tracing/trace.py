@@ -27,7 +27,7 @@ from secmix.errors import SecmixError
 from secmix.kernel.randomness.coins import ITSELF, Public, global_coins
 from secmix.kernel.randomness.draws import Draws
 from secmix.kernel.randomness.secret_bytes import SecretBytes
-from secmix.kernel.tracing.kept import KEPT, kept
+from secmix.kernel.tracing.kept import KEPT, digest_of, kept
 from secmix.kernel.tracing.python_library import asked_in, begins_files, done_later, goes_on_beside, is_of_machine
 from secmix.kernel.tracing.world import drawing_apart, limits_noted, modules_of, own_of, replaced, with_method
 from secmix.kernel.values.algebra import Encodings, encodings
@@ -110,6 +110,7 @@ class Fit:
     inputs: Sequence[Any] = ()  # of each call
     ways: Sequence[Way] = ()  # of each call
     lets_vary: frozenset[str] = frozenset()  # numbers that are kept from call to call, and may be any
+    changes_masks: bool = False  # that the next call of a session is handed
     is_as_another: bool = False  # each run of it sends what a run of another fit does
 
     @cached_property
@@ -172,6 +173,7 @@ class Way:
 
     is_heard: bool = True
     masks_seed: int | None = None  # from which masks are drawn and handed over; None: it draws its own
+    draws_own: bool = False  # also in a session, to which masks are handed otherwise
 
 
 class _Unread(Sequence[Block]):
@@ -367,9 +369,10 @@ class _Calls:
             private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
             self.masks = self._masks(given, way)
             self.channel.iteration = iteration_of(fit)
-            draws = draws_of(self.seed, trace.call)
+            draws, handed = draws_of(self.seed, trace.call), self._handed()
             with drawing_apart(self.beside), made_by_protocol(self.channel, way):
                 _follow_call(self.protocol, self.network, private, draws, self.masks, self.channel, way.is_heard)
+            fit.changes_masks |= self._handed() != handed
             self.look(fit.lets_vary)
         except (LeftTrace, Exception) as error:
             if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):
@@ -378,6 +381,10 @@ class _Calls:
                 self.look(fit.lets_vary)
             return False
         return True
+
+    def _handed(self) -> Any:
+        """Return a digest of the masks that a session hands from call to call."""
+        return digest_of(self.masks) if getattr(self.protocol, "reuses_masks", False) else None
 
     def _masks(self, given: Any, way: Way) -> Any:
         """Return the masks that the next call is handed, and note those that a session is handed from its first on."""
@@ -393,7 +400,7 @@ class _Calls:
 def masks_given(protocol: Any, network: Network, given: Any, way: Way, seed: int, before: Any) -> Any:
     """Draw the masks that the call under way is given; in a session it is those of the call ``before``."""
     reuses = getattr(protocol, "reuses_masks", False)
-    if way.masks_seed is None and not reuses:
+    if way.draws_own or (way.masks_seed is None and not reuses):
         return None
     if before is not None and reuses:
         return before
