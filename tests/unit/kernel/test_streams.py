@@ -610,6 +610,57 @@ def test_what_a_first_call_of_another_kind_leaves_narrows_the_claim(kind: type) 
     assert isinstance(found, Open) or found.covers
 
 
+class Worn(AfterABatch):
+    """Counts beside the keys that it is handed how often these were used, and is bare with those that are worn out."""
+
+    def draw_masks(self, runs: int, m: int, network: Network, rng: Any) -> Any:
+        seeds = super().draw_masks(runs, m, network, rng)
+        return np.concatenate([seeds, np.zeros((*seeds.shape[:2], 1), seeds.dtype)], axis=2)
+
+    def keep(self, masks: Any, network: Any) -> None:
+        masks[:, :, -1] += masks.dtype.type(1)
+        self.has_large = int(masks[0, 0, -1]) > 100
+
+    def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
+        self.keep(masks, network)
+        return Seeded.agree(
+            self, masks[:, :, :-1] if not self.has_large else 0 * masks[:, :, :-1] + 1, network, channel
+        )
+
+
+class Demanding(Session):
+    """Is to be handed its keys."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        if masks is None:
+            raise ValueError("a session has its keys from draw_masks")
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+    def keep(self, masks: Any, network: Any) -> None:
+        pass
+
+
+class BareLate(Demanding):
+    """Is bare where it is handed no keys, late."""
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        is_bare = masks is None and channel is not None and channel.iteration >= 50
+        masks = self.draw_masks(len(inputs), np.shape(inputs)[2], network, rng) if masks is None else masks
+        given = np.ones(masks.shape, masks.dtype) if is_bare else masks
+        return super().average(inputs, network, rng, masks=given, channel=channel)
+
+
+@pytest.mark.parametrize("kind", [Worn, BareLate])
+def test_keys_that_a_session_changes_or_is_not_handed_are_not_cleared(kind: type) -> None:
+    found = clear(prove(kind(), NETWORK, INPUTS), NETWORK, CuriousServer())
+    assert isinstance(found, Open) or found.covers
+
+
+def test_a_session_that_demands_its_keys_is_not_called_without() -> None:
+    proof = prove(Demanding(), NETWORK, INPUTS)
+    assert all(not way.draws_own for fit in proof.fits for way in fit.ways)
+
+
 def _followed(call: Callable[[], Any]) -> tuple[Any, Trace]:
     with replaced({__name__}), following(Trace()) as trace:
         return call(), trace
