@@ -252,11 +252,11 @@ class _Traces:
         largest = largest_batch(_size(self.fit) // max(len(self.fit.results), 1))
         kinds = [*itertools.product(sorted({1, 2, _SEVERAL, self.runs}), _WAYS), (largest, _UNHEARD)]
         used = functools.partial(_Used, self.protocol, self.network, self.brief[0], self.seed)
-        one = used(self.fit.lets_vary if self.reuses else frozenset())
-        nothing, first = one.after(), one.after(kinds[0])
+        in_use = used(self.fit.lets_vary if self.reuses else frozenset())
+        nothing, first = in_use.after(), in_use.after(kinds[0])
         before = first if self.reuses else nothing
         leaves = not self.reuses and any(map(_leaves_something, self.fits))
-        leaves = leaves or first != before or any(one.after(kind) != before for kind in kinds)
+        leaves = leaves or first != before or any(in_use.after(kind) != before for kind in kinds)
         if first == nothing and not leaves:
             return False, True
         return leaves, _begin_alike(lambda: used(self.fit.lets_vary), kinds, in_order=self.reuses)

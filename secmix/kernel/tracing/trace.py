@@ -369,10 +369,10 @@ class _Calls:
             private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
             self.masks = self._masks(given, way)
             self.channel.iteration = iteration_of(fit)
-            draws, handed = draws_of(self.seed, trace.call), self._handed()
+            draws, keys = draws_of(self.seed, trace.call), self._session_keys()
             with drawing_apart(self.beside), made_by_protocol(self.channel, way):
                 _follow_call(self.protocol, self.network, private, draws, self.masks, self.channel, way.is_heard)
-            fit.changes_masks |= self._handed() != handed
+            fit.changes_masks |= self._session_keys() != keys
             self.look(fit.lets_vary)
         except (LeftTrace, Exception) as error:
             if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):
@@ -382,7 +382,7 @@ class _Calls:
             return False
         return True
 
-    def _handed(self) -> Any:
+    def _session_keys(self) -> Any:
         """Return a digest of the masks that a session hands from call to call."""
         return digest_of(self.masks) if getattr(self.protocol, "reuses_masks", False) else None
 
