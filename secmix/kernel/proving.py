@@ -319,7 +319,6 @@ class _Traces:
         yield from (f"{how} ({place})" for each in fits for how, place in each.trace.by_value.items())
         keeps_keys = self.reuses and any(may_hold_draws(fit.kept[0], each) for each in fit.kept)
         yield from [OUTLIVING] * keeps_keys  # also where draw_masks keeps them
-        yield from [KEPT] * (self.is_left or any(each.changes_masks for each in fits))
         of_one_kind = [fit, *self.discarded, *self.others]
         tried = _turns(fit, *self.others) if self.all_tried else {}
         untried = [turns for turns in _turns(*of_one_kind) if turns not in tried]
@@ -330,7 +329,8 @@ class _Traces:
         # In order, what a call leaves is followed, where all begin alike but the first: it may fill a cache.
         looks = [(fit.kept[0], each.kept[0]) for each in fits[2:]] if self.iterations else self.looks
         changes = (f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1])
-        yield from itertools.islice(changes, 1)
+        is_left = self.is_left or any(each.changes_masks for each in fits)
+        yield from itertools.islice(itertools.chain(changes, [KEPT] * is_left), 1)
 
 
 def _of_calls(run: Callable[..., Fit], calls: Calls, first: Calls, **how: Any) -> list[Fit]:
