@@ -1,4 +1,4 @@
-"""What these protocols share: keys of pairs for a whole fit, pads of words, and the way the mean goes back."""
+"""Carry what these protocols share: keys of pairs for a whole fit, pads of words, and the way the mean goes back."""
 
 from __future__ import annotations
 
