@@ -26,7 +26,7 @@ from secmix.kernel.tracing.checks import (
     otherwise_in_plain_calls,
     shared_coins,
 )
-from secmix.kernel.tracing.kept import KEPT, first_change, kept, may_hold_draws
+from secmix.kernel.tracing.kept import KEPT, first_change, in_any_order, kept, may_hold_draws
 from secmix.kernel.tracing.projections import BY_PRODUCTS, by_projections, stands_for_others
 from secmix.kernel.tracing.senders import not_computed
 from secmix.kernel.tracing.trace import Fit, Way, copied, follow, uncollected
@@ -257,8 +257,9 @@ class _Traces:
         before = first if self.reuses else nothing
         leaves = not self.reuses and any(map(_leaves_something, self.fits))
         leaves = leaves or first != before or any(in_use.after(kind) != before for kind in kinds)
-        if first == nothing and not leaves:
-            return False, True
+        is_narrow = any(each.trace.by_value for each in self.fits)  # without this question
+        if is_narrow or (first == nothing and not leaves):
+            return leaves, True
         return leaves, _begin_alike(lambda: used(self.fit.lets_vary), kinds, in_order=self.reuses)
 
     def proof(self) -> Proof:
@@ -401,8 +402,8 @@ def _begin_alike(used: Callable[[], _Used], kinds: Sequence[tuple[int, Way]], *,
     others = [kind for kind in kinds[1:] if used().after(kind) != first]
     if not others or in_order:
         return not others
-    in_the_end = used().after(*kinds)
-    return all(used().after(kind, *kinds) == in_the_end for kind in others)
+    in_the_end = in_any_order(used().after(*kinds))
+    return all(in_any_order(used().after(kind, *kinds)) == in_the_end for kind in others)
 
 
 def _leaves_something(fit: Fit) -> bool:

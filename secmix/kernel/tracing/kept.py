@@ -161,6 +161,19 @@ def _without_places(digest: Any) -> Any:
     return digest
 
 
+def in_any_order(digest: Any) -> Any:
+    """Return what is equal for two digests in which no more differs than the order in which names were given."""
+    return _sorted(_without_places(digest))
+
+
+def _sorted(digest: Any) -> Any:
+    if not isinstance(digest, (list, tuple)):
+        return digest
+    parts = [*map(_sorted, digest)]
+    are_named = all(isinstance(each, list) and len(each) == 2 and isinstance(each[0], list) for each in parts)
+    return sorted(parts, key=lambda each: repr(each[0])) if are_named else parts
+
+
 def _may_hold_draws(before: Any, after: Any) -> bool:
     if before == after:
         return False

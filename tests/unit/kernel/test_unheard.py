@@ -289,6 +289,22 @@ def test_what_a_first_call_of_another_kind_leaves_narrows_the_claim(protocol: An
     assert isinstance(found, Open) or found.covers
 
 
+class Buffered(RingSum):
+    """Works in a buffer for each number of runs, which it clears."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[int, Any] = {}
+
+    def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
+        buffer = self.buffers.setdefault(len(inputs), np.zeros(np.shape(inputs)))
+        buffer.fill(0.0)
+        return super().average(inputs, network, rng, masks=masks, channel=channel)
+
+
+def test_buffers_are_the_same_in_the_end_whichever_call_is_the_first() -> None:
+    assert not reason(Buffered())
+
+
 def test_what_batches_leave_is_kept() -> None:
     assert "what the protocol keeps from call to call" in reason(SeldomInBatches())
 
