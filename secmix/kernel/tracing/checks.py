@@ -389,7 +389,7 @@ def _other_batches(
         channel, rng, of_these = Channel(), np.random.default_rng([seed]), copied(protocol)
         before = rng.bit_generator.state
         for channel.iteration, batch, masks in zip(fit.iterations or (0,), batches, draws, strict=True):
-            of_these.average(batch[part], network, rng, masks=masks[part], channel=channel)
+            of_these.average(batch[part], network, rng, masks=masks[part].copy(), channel=channel)  # to write to
         have_coins = rng.bit_generator.state != before
         return list(channel.transcript)
 
