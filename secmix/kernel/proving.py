@@ -330,7 +330,7 @@ class _Traces:
         # In order, what a call leaves is followed, where all begin alike but the first: it may fill a cache.
         looks = [(fit.kept[0], each.kept[0]) for each in fits[2:]] if self.iterations else self.looks
         changes = (f"{KEPT} ({first_change(*each)})".removesuffix(" ()") for each in looks if each[0] != each[1])
-        is_left = self.is_left or any(each.changes_masks for each in fits)
+        is_left = self.is_left or (not self.iterations and any(each.changes_masks for each in fits))
         yield from itertools.islice(itertools.chain(changes, [KEPT] * is_left), 1)
 
 

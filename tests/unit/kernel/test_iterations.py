@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from soundness.heldback.twentieth import right
 from unit.kernel.examples import GrowingList, Late, RingSum, bare
 
 from secmix import Network
@@ -152,6 +153,14 @@ class ReusedInLast(GrowingList):
         return super().average(inputs, network, rng, masks=used, channel=channel)
 
 
+class CountsNotAlways(right.R06CounterOfAllUses):
+    """Iteration 1 is not counted, and has the pads of the one before."""
+
+    def begin(self, line: Any, keys: Any, runs: int, given: Any) -> None:
+        if line.iteration != 1:
+            super().begin(line, keys, runs, given)
+
+
 WRONG = [
     BareInLast,
     BareOnceLong,
@@ -163,7 +172,15 @@ WRONG = [
     ReusedInLast,
     DrawsByACoin,
     CountsElsewhere,
+    CountsNotAlways,
 ]
+
+
+@pytest.mark.parametrize("protocol", [right.R05Ratchet(), right.R06CounterOfAllUses()])
+def test_keys_that_each_call_changes_in_place_are_proved_for_what_was_traced(protocol: Any) -> None:
+    found = outcome(protocol)
+    assert isinstance(found, KnownSums)
+    assert clears(found), found
 
 
 @pytest.mark.build
