@@ -75,15 +75,16 @@ def deal(
     for u, secret in secrets.items():
         keepers, count = keepers_of(network, u), (thresholds[u] - 1) * len(secret)
         first, drawn = drawn[:count], drawn[count:]
-        channel.hold(0, [u] * count, "dealt share", code.payload(first))
+        dealt = code.payload(first)
+        channel.hold(0, [u] * count, "dealt share", dealt)
         known = np.concatenate([secret[None], first.reshape(thresholds[u] - 1, *secret.shape)])
         rows = share_coefficients(thresholds[u], len(keepers))[thresholds[u] - 1 :]
-        shares = [*known[1:], *weighted_sums(rows, known, code.prime)]
+        shares = [*dealt.reshape(known[1:].shape), *code.payload(weighted_sums(rows, known, code.prime))]
         own, others = keepers.index(u), [v for v in keepers if v != u]
-        sent = code.payload(np.concatenate([*shares[:own], *shares[own + 1 :]]))
+        sent = np.concatenate([*shares[:own], *shares[own + 1 :]])
         arrived = channel.send(0, u, np.repeat(others, len(secret)), "share", sent, encrypted=True)
         parts = np.split(arrived, len(others))
-        shares_of[u] = {**dict(zip(others, parts, strict=True)), u: code.payload(shares[own])}
+        shares_of[u] = {**dict(zip(others, parts, strict=True)), u: shares[own]}
     return DealtShares(network, code, thresholds, shares_of)
 
 
