@@ -446,10 +446,16 @@ def _not_a_guard(
         taken = run(inputs, flip=guard, script=script)
         texts += taken.trace.tells
         if taken.trace.answering:
-            if not taken.error and taken.kept[-1] != taken.kept[-2] and taken.kept[-1] not in fit.kept:
+            if not taken.error and _leaves_after_error(taken, fit):
                 return f"a call that ends in an error leaves something behind, after the guard {guard[0]}"
             return f"{taken.error}, after the guard {guard[0]}" if taken.error else ""
     return f"the guard is not met again: {guard[0]}"
+
+
+def _leaves_after_error(taken: Fit, fit: Fit) -> bool:
+    """Say whether the last call, which ended in an error, left what no call of ``fit`` leaves, or changed its keys."""
+    is_left = taken.kept[-1] != taken.kept[-2] and taken.kept[-1] not in fit.kept
+    return is_left or taken.trace.call in taken.changes_masks
 
 
 def _otherwise(run: Callable[..., Fit], inputs: Sequence[Any], fit: Fit, *, apart: bool) -> tuple[list[Fit], bool]:

@@ -110,7 +110,7 @@ class Fit:
     inputs: Sequence[Any] = ()  # of each call
     ways: Sequence[Way] = ()  # of each call
     lets_vary: frozenset[str] = frozenset()  # numbers that are kept from call to call, and may be any
-    changes_masks: bool = False  # that the next call of a session is handed
+    changes_masks: set[int] = field(default_factory=set)  # calls that change what a session hands to the next
     is_as_another: bool = False  # each run of it sends what a run of another fit does
 
     @cached_property
@@ -343,10 +343,11 @@ class _Calls:
     network: Network
     seed: int
     looks: bool
+    masks: Any = None  # that the call under way is handed, and in a session the next
+    keys: Any = None  # a digest of these, where calls of a session may change them
 
     def __post_init__(self) -> None:
         self.channel, self.modules = _Channel(self.fit), modules_of(self.protocol)
-        self.masks: Any = None
         self.beside = {each.ident for each in threading.enumerate()} - {threading.get_ident()}
 
     def look(self, varying: frozenset[str] | None) -> None:
@@ -369,18 +370,22 @@ class _Calls:
             private = _inputs(given)  # before masks, as where the protocol draws them: equal calls look equal
             self.masks = self._masks(given, way)
             self.channel.iteration = iteration_of(fit)
-            draws, keys = draws_of(self.seed, trace.call), self._session_keys()
+            draws, self.keys = draws_of(self.seed, trace.call), self._session_keys()
             with drawing_apart(self.beside), made_by_protocol(self.channel, way):
                 _follow_call(self.protocol, self.network, private, draws, self.masks, self.channel, way.is_heard)
-            fit.changes_masks |= self._session_keys() != keys
-            self.look(fit.lets_vary)
+            self._look_after()
         except (LeftTrace, Exception) as error:
             if isinstance(error, LeftTrace) or not (trace.answering and (trace.stopped or _is_raised(error))):
                 fit.error, fit.failed = _reason(error), not isinstance(error, LeftTrace)
             else:
-                self.look(fit.lets_vary)
+                self._look_after()
             return False
         return True
+
+    def _look_after(self) -> None:
+        if self._session_keys() != self.keys:
+            self.fit.changes_masks.add(self.fit.trace.call)
+        self.look(self.fit.lets_vary)
 
     def _session_keys(self) -> Any:
         """Return a digest of the masks that a session hands from call to call."""

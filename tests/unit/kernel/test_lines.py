@@ -165,9 +165,9 @@ REPEATED = 22
 """The cost of looking often at a protocol among a large package, of which what stays as it is is kept once; and of
 asking the same of a public number again and again, which is answered once in a call."""
 
-FIRST, HANDED = 23, 21
+FIRST, HANDED = 23, 28
 """The cost of eleven slips of a twentieth hand: what an object makes of the kind of its first call; and what a session
-changes in the keys that it is handed, or does where it is handed none."""
+changes in the keys that it is handed, or does where it is handed none; and of what it leaves to them where it fails."""
 
 ONE_WAY = 57
 """The cost of eight slips of a seventh set: seeds that are one seed though they are written down in two ways."""
