@@ -75,11 +75,11 @@ def deal(
     for u, secret in secrets.items():
         keepers, count = keepers_of(network, u), (thresholds[u] - 1) * len(secret)
         first, drawn = drawn[:count], drawn[count:]
-        dealt = code.payload(first)
-        channel.hold(0, [u] * count, "dealt share", dealt)
+        first_shares = code.payload(first)
+        channel.hold(0, [u] * count, "dealt share", first_shares)
         known = np.concatenate([secret[None], first.reshape(thresholds[u] - 1, *secret.shape)])
         rows = share_coefficients(thresholds[u], len(keepers))[thresholds[u] - 1 :]
-        shares = [*dealt.reshape(known[1:].shape), *code.payload(weighted_sums(rows, known, code.prime))]
+        shares = [*first_shares.reshape(known[1:].shape), *code.payload(weighted_sums(rows, known, code.prime))]
         own, others = keepers.index(u), [v for v in keepers if v != u]
         sent = np.concatenate([*shares[:own], *shares[own + 1 :]])
         arrived = channel.send(0, u, np.repeat(others, len(secret)), "share", sent, encrypted=True)
