@@ -153,19 +153,21 @@ def too_large_to_probe(cell: Scenario, setup: SumSetup, *, exact: bool) -> str:
     probes = -(-(setup.network.n + masks) // entries)
     allowed = room_for_messages(cell, setup)
     limit = allowed * 2**20
-    sizes = f"the {allowed:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them"
-    remedy = "raise it, or use fewer nodes or components, or a larger tol"
-    may_be_unprobed = (exact and masks <= MOST_VECTORS) or SumTraits.of(setup.protocol).modulus is not None
-    message = f"the messages of a single run, with the {probes} that show what they depend on, take more than {sizes}"
+    fewer = "use fewer nodes or components, or a larger tol"
+    room = f"the {allowed:.1f} MiB that memory_limit = {cell.memory_limit} leaves for them; raise it, or {fewer}"
     sums = with_active_adversary(setup, Probed(setup.protocol, probing=False))
-    with at_most(limit if may_be_unprobed else limit / (1 + probes), TooLong(f"{message}; {remedy}")):
+    with at_most(limit, TooLong(f"the messages of a single run take more than {room}")):
         run = _first_iteration(cell, setup, sums, rng)
     iterations = cell.model.iterations + len(run.transcript.iterations) - 1
-    fit = iterations * sum(block.payload.nbytes for block in run.transcript) * (1 + probes) <= limit
-    if fit or not may_be_unprobed:
+    need = iterations * sum(block.payload.nbytes for block in run.transcript) * (1 + probes)
+    if need <= limit:
         return ""
-    is_real = masks and SumTraits.of(setup.protocol).modulus is None
-    if is_real and (terms := _terms_of_proof(setup, rng)) > _BEYOND * MOST_TERMS:
+    takes = f"take {need / 2**20:,.0f} MiB, where memory_limit = {cell.memory_limit} leaves {allowed:,.0f}"
+    message = f"the messages of a single run, with the {probes} that show what they depend on, {takes}"
+    is_of_words = SumTraits.of(setup.protocol).modulus is not None
+    if not is_of_words and not (exact and masks <= MOST_VECTORS):
+        raise TooLong(f"{message}; set it to at least {math.ceil(need / limit * cell.memory_limit):,}, or {fewer}")
+    if masks and not is_of_words and (terms := _terms_of_proof(setup, rng)) > _BEYOND * MOST_TERMS:
         keys = " or ".join(key for key in ("c", "tol") if hasattr(setup.protocol, key))
         fewer = f"change {keys} so that there are fewer rounds, or use fewer nodes" if keys else "use fewer nodes"
         raise TooLong(f"{message}, and a proof would add up {terms:.1g} terms, of {MOST_TERMS:.0g} at most; {fewer}")
