@@ -16,7 +16,10 @@ from analysis.scale.series import SERIES
 
 GREY = "#777777"
 _WHOLE = FuncFormatter(lambda value, _: f"{value:,.0f}")
-STYLES = (("#b3541e", "o"), ("#2a6f97", "s"), ("#5b8c5a", "^"), ("#7a5195", "D"))
+STYLES = (
+    *(("#b3541e", "o"), ("#2a6f97", "s"), ("#5b8c5a", "^"), ("#7a5195", "D")),
+    *(("#b08900", "v"), ("#4d4d4d", "P")),
+)
 PANELS = (
     ("columns", {"columns-default": "default evidence", "columns-exact": "exact evidence"}),
     (
@@ -26,6 +29,8 @@ PANELS = (
             "pdmm": "PDMM on a cycle",
             "pdmm-near": "PDMM, near neighbours",
             "pdmm-tuned": "PDMM on a cycle, c = 0.08·n",
+            "aggregation": "secure aggregation, all joined",
+            "aggregation-near": "secure aggregation, 2·log₂ n neighbours",
         },
     ),
     ("runs", {"runs": "secure summation"}),
