@@ -86,7 +86,7 @@ def is_same(a: Form, b: Form) -> bool:
 
 def variables_in(forms: Sequence[Form]) -> Any:
     """Return the variables of some combinations, (k,), in no order, and some more than once."""
-    if sum(map(len, forms)) < max(1000, LONG * len(forms)):  # which are listed sooner than sorted by what they share
+    if sum(map(len, forms)) < 1000:  # which are listed sooner than sorted by what they share
         return np.fromiter(chain.from_iterable(forms), np.int64)
     return np.concatenate([np.empty(0, np.int64), *(table.ravel() for table, _ in tables_of(forms))])
 
