@@ -192,7 +192,7 @@ class _Traces:
         leaves, begin_alike = self._leaves_in_use()
         # Calls of a session are handed the same masks, and are of one kind: what they leave to other kinds is by value.
         self.is_left = not begin_alike or (self.reuses and leaves)
-        self.mixed = [_of_all_kinds(self.run, self.brief[0], self.sizes)] if leaves and not self.reuses else []
+        self.mixed = [_of_all_kinds(self.run, self.brief[0], self.sizes_in_use)] if leaves and not self.reuses else []
         self.looks += [look for each in self.mixed for look in _looks_at_all(each)]
         self.fits += self.mixed
         self.traces[0].is_as_another = self.fit.is_as_another  # by which it was judged
@@ -200,7 +200,7 @@ class _Traces:
     def _follow_batches(self) -> None:
         """Trace batches, calls without a channel, with masks or without; in ``several`` and ``unheard``."""
         self.runs = _batch_followed(self.traces[0])
-        self.sizes = sorted({1, 2, _SEVERAL, self.runs})
+        self.sizes_in_use = sorted({1, 2, _SEVERAL, self.runs})
         sizes = self.runs, _prime_below(self.runs), _SEVERAL, 2
         of_sizes = ([np.repeat(each, size, axis=0) for each in self.brief] for size in sizes)
         self.batch, self.odd, self.three, self.two = of_sizes
@@ -250,7 +250,7 @@ class _Traces:
         if not self.in_other_calls or self.iterations:
             return False, True
         largest = largest_batch(_size(self.fit) // max(len(self.fit.results), 1))
-        kinds = [*itertools.product(self.sizes, _WAYS), (largest, _UNHEARD)]
+        kinds = [*itertools.product(self.sizes_in_use, _WAYS), (largest, _UNHEARD)]
         used = functools.partial(_Used, self.protocol, self.network, self.brief[0], self.seed)
         in_use = used(self.fit.lets_vary if self.reuses else frozenset())
         nothing, first = in_use.after(), in_use.after(kinds[0])

@@ -623,9 +623,11 @@ class Worn(AfterABatch):
 
     def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
         self.keep(masks, network)
-        return Seeded.agree(
-            self, masks[:, :, :-1] if not self.has_large else 0 * masks[:, :, :-1] + 1, network, channel
-        )
+        return self.agree_by_count(masks, network, channel)
+
+    def agree_by_count(self, masks: Any, network: Network, channel: Channel) -> Any:
+        seeds = masks[:, :, :-1]
+        return Seeded.agree(self, 0 * seeds + 1 if self.has_large else seeds, network, channel)
 
 
 class Demanding(Session):
@@ -651,7 +653,7 @@ class BareLate(Demanding):
 
 
 class InUse(Worn):
-    """Counts beside the keys the calls that use them, until these end; those that fail do not, and leave it worn."""
+    """Takes the count of a use back where the call succeeds; calls that fail leave it, until the keys are worn out."""
 
     def average(self, inputs: Any, network: Any, rng: Any, *, masks: Any = None, channel: Any = None) -> Any:
         masks = self.draw_masks(len(inputs), np.shape(inputs)[2], network, rng) if masks is None else masks
@@ -663,9 +665,7 @@ class InUse(Worn):
         return ended
 
     def agree(self, masks: Any, network: Network, channel: Channel) -> Any:
-        return Seeded.agree(
-            self, masks[:, :, :-1] if not self.has_large else 0 * masks[:, :, :-1] + 1, network, channel
-        )
+        return self.agree_by_count(masks, network, channel)
 
 
 def test_keys_that_a_call_changes_before_it_fails_are_not_cleared() -> None:
