@@ -342,9 +342,9 @@ def goes_on_beside(modules: Iterable[str]) -> str:
 
 def begins_files(modules: Iterable[str]) -> str:
     """Name a log that begins a new file by code of these modules: when it does hangs on what the file holds."""
-    for handler in {each for logger in loggers().values() for each in logger.handlers}:
+    for handler in {each for logger in loggers().values() for each in logger.handlers if hasattr(each, "rotator")}:
         made_by = (type(handler), *(getattr(handler, name, None) for name in ("rotator", "namer")))
-        if hasattr(handler, "rotator") and not {*modules}.isdisjoint(getattr(x, "__module__", "") for x in made_by):
+        if not {*modules}.isdisjoint(getattr(x, "__module__", "") for x in made_by):
             return by_machine("a log that begins a new file")
     return ""
 
