@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from example_protocols import Pairwise
 
+from secmix.adversaries import CuriousServer
 from secmix.aggregators import krum
+from secmix.auditing.counterexamples.instance import ProtocolInstance
 from secmix.auditing.soundness.runner import record_call
 from secmix.network import Network
 from secmix.testing import check_aggregator, check_protocol
@@ -60,6 +62,27 @@ def test_a_thread_that_goes_on_is_one():
         assert "runs after it" in left_behind(done.wait)
     finally:
         done.set()
+
+
+class LeavesThreads(Pairwise):
+    """Leaves a thread behind in each call, which goes on."""
+
+    done = threading.Event()
+
+    def average(self, s, network, rng, *, masks=None, channel=None):
+        threading.Thread(target=self.done.wait, daemon=True).start()
+        return super().average(s, network, rng, masks=masks, channel=channel)
+
+
+def test_an_object_that_leaves_threads_behind_is_not_waited_for_again(monkeypatch):
+    turns = count()
+    monkeypatch.setattr(hashlib, "pbkdf2_hmac", lambda *_: next(turns))
+    instance = ProtocolInstance(LeavesThreads(), Network.complete(3), CuriousServer(), 0)
+    try:
+        instance.single_calls({0: np.ones((3, 20, 1))})  # two objects
+        assert 200 <= next(turns) < 240
+    finally:
+        LeavesThreads.done.set()
 
 
 def answers():

@@ -66,9 +66,10 @@ class ProtocolInstance:
     def zeros(self, iteration: int, n: int, m: int) -> dict[Place, NDArray[Any]]:
         """Collect what is read in calls on zeros: a row for each call with such a message, where it has any masks."""
         protocol, read = deep_copy(self.protocol), dict[Place, list[NDArray[Any]]]()
-        corrupt, messages = self.adversary.corrupt_nodes(self.network), 0
+        corrupt, messages, waits = self.adversary.corrupt_nodes(self.network), 0, True
         for place, runs in enumerate([_ZEROS, *[1] * _ZEROS]):
-            call = self._call(protocol, np.zeros((runs, n, m)), iteration, "zeros", place)
+            call = self._call(protocol, np.zeros((runs, n, m)), iteration, "zeros", place, waits=waits)
+            waits = waits and not call.leaves_thread  # that calls of the object do is known then
             for where, row in numbers_read(call, self.adversary, self.network, corrupt).items():
                 if row.shape == (runs, m) and row.dtype == np.float64:
                     read.setdefault(where, []).append(row)
@@ -88,12 +89,13 @@ class ProtocolInstance:
         protocol, corrupt = deep_copy(self.protocol), self.adversary.corrupt_nodes(self.network)
         observer = AdversaryObserver(self.adversary, self.network, corrupt, _is_blind(self.adversary))
         used: dict[int, list[InstanceCall]] = {t: [] for t in inputs}
-        messages = 0
+        messages, waits = 0, True
         for runs in calls:
             for t, x in sorted(inputs.items()):
                 s = np.ascontiguousarray(x[:, runs].transpose(1, 0, 2), dtype=float)
                 with written() as outside:
-                    call = self._call(protocol, s, t, "use", runs.start, runs.stop)
+                    call = self._call(protocol, s, t, "use", runs.start, runs.stop, waits=waits)
+                waits = waits and not call.leaves_thread
                 if not call.failure:
                     rows = numbers_read(call, self.adversary, self.network, corrupt) | (outside if len(s) == 1 else {})
                     used[t].append(InstanceCall(s, rows, observer.observe(call).frames))
@@ -102,9 +104,9 @@ class ProtocolInstance:
                 break
         return used
 
-    def _call(self, protocol: SumProtocol, inputs: Array, iteration: int, *names: object) -> Call:
+    def _call(self, protocol: SumProtocol, inputs: Array, iteration: int, *names: object, waits: bool) -> Call:
         rng = stream(self.seed, "soundness", *names, iteration)
-        return call_sum(protocol, inputs, self.network, rng, iteration=iteration)
+        return call_sum(protocol, inputs, self.network, rng, iteration=iteration, waits=waits)
 
 
 def _is_blind(adversary: Adversary) -> bool:

@@ -56,6 +56,7 @@ class Call:
     results: NDArray[Any]  # (runs, n, p): result of each node; empty if the call failed
     failure: str = ""  # kind of the error that ended it; empty if none did
     unrecorded: str = ""  # why the blocks are not all messages; empty if they are
+    leaves_thread: bool = False  # whether a thread that it started runs after it
 
     @property
     def messages(self) -> int:
@@ -64,11 +65,17 @@ class Call:
 
 
 def record_call(
-    run: Callable[[Channel], ArrayLike], channel: Channel, most: int | None = None, *, watch: Watch | None = None
+    run: Callable[[Channel], ArrayLike],
+    channel: Channel,
+    most: int | None = None,
+    *,
+    watch: Watch | None = None,
+    waits: bool = True,
 ) -> Call:
     """Record ``run(channel)``, which returns the results of all nodes; stop it after ``most`` messages, if given.
 
-    A ``watch`` of one's own records in place of the usual one.
+    A ``watch`` of one's own records in place of the usual one. Unless it ``waits``, threads that the call started have
+    one turn to end, which takes a hundredth of the time.
     """
     results: NDArray[Any] = np.empty((0, 0, 0))
     failure, unrecorded, watch = "", "", watch or Watch(channel, most)
@@ -79,32 +86,42 @@ def record_call(
             results = np.array(run(channel))
         except Exception as error:
             failure = type(error).__name__
-        running = _still_running(before)
+        running = _still_running(before, _TURNS if waits else 1)
     if watch.others:
         unrecorded = "a message went through a channel that the audit does not record"
     elif running:
         unrecorded = "a thread that the call started runs after it, and its messages are not recorded"
-    return Call(tuple(watch.log), results, failure, unrecorded)
+    return Call(tuple(watch.log), results, failure, unrecorded, running)
 
 
-def _still_running(before: set[threading.Thread]) -> bool:
+def _still_running(before: set[threading.Thread], turns: int) -> bool:
     """Check whether a thread that did not exist ``before`` continues to run.
 
     Threads may end within a fixed amount of work, not within a time, since a loaded machine slows both.
     """
     started = [thread for thread in threading.enumerate() if thread not in before]
-    for _ in range(_TURNS):
+    for _ in range(turns):
         if not any(thread.is_alive() for thread in started):
             return False
         hashlib.pbkdf2_hmac("sha256", b"", b"", _WORK)  # other threads run meanwhile
     return True
 
 
-def call_sum(protocol: Any, inputs: Array, network: Network, rng: np.random.Generator, *, iteration: int = 0) -> Call:
+def call_sum(
+    protocol: Any,
+    inputs: Array,
+    network: Network,
+    rng: np.random.Generator,
+    *,
+    iteration: int = 0,
+    waits: bool = True,
+) -> Call:
     """Call ``average`` of a sum protocol on a copy of inputs (runs, n, m), with masks that it draws itself."""
     channel = Channel()
     channel.iteration = iteration
-    return record_call(lambda line: protocol.average(np.copy(inputs), network, rng, channel=line)[0], channel)
+    return record_call(
+        lambda line: protocol.average(np.copy(inputs), network, rng, channel=line)[0], channel, waits=waits
+    )
 
 
 def same_block(left: Block, right: Block) -> bool:

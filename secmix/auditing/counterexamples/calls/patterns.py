@@ -131,7 +131,7 @@ class LongUse:
                 break
             runs += self._runs_of(call, Run(number, size, inputs, {}, special))
             messages += call.messages
-            if messages > _MESSAGES or "thread" in call.unrecorded:
+            if messages > _MESSAGES or call.leaves_thread:
                 break
         return runs
 
