@@ -130,7 +130,7 @@ def sum_of(a: Form, by_a: Any, b: Form, by_b: Any, *, of_floats: bool = False) -
     trace.terms += EACH
     if not (isinstance(a, Shared) and isinstance(b, Shared)):
         trace.terms += len(a) + len(b)
-        return _added(dict(scaled(a, by_a)), b, by_b)
+        return a if not b and by_a == 1 else _added(dict(scaled(a, by_a)), b, by_b)
     how = by_a, type(by_a), by_b, type(by_b), b.first - a.first, of_floats
     base_a, base_b, how_before, added, terms = trace.last_sum
     if base_a is a.base and base_b is b.base and how_before == how:

@@ -84,6 +84,12 @@ def test_entries_that_are_added_alike_share_their_sum() -> None:
     assert trace.shared == 4 * 2
 
 
+def test_what_nothing_is_added_to_stays_shared() -> None:
+    with following(Trace()):
+        both = sum_of(alone(3), 1, alone(7), -2)
+        assert sum_of(both, 1, {}, 5) is both  # as beside a number that is not followed
+
+
 @given(st.lists(FORMS, max_size=6))
 def test_variables_are_those_of_all_forms(forms: list[Form]) -> None:
     assert {*variables_in(forms).tolist()} == {v for form in forms for v in form}
