@@ -115,6 +115,31 @@ def test_no_two_spots_coincide_where_a_node_stands_in_the_middle() -> None:
     assert apart.min() > 0.1
 
 
+def test_of_many_nodes_those_to_look_at_are_drawn_large_and_side_by_side() -> None:
+    cell = cells()[0]
+    turns = np.exp(2j * np.pi * np.arange(2000) / 2000)
+    summary = cell.nodes[0]
+    standings = {1: "corrupt", 2: "revealed", 3: "corrupt"}
+    changes = {
+        "n_nodes": 2000,
+        "positions": [(turn.real, turn.imag) for turn in turns],
+        "corrupt": [1, 3],
+        "nodes": [
+            summary.model_copy(update={"node": node, "standing": standings.get(node, "output only")})
+            for node in range(2000)
+        ],
+    }
+    many = cell.model_copy(update=changes)
+    places = spots(many)
+    first, middle, last = (places[node] for node in (1, 2, 3))
+    assert min(np.linalg.norm(first - middle), np.linalg.norm(middle - last)) > 0.04
+    assert np.linalg.norm(first - last) > np.linalg.norm(middle - last)
+    numbers = re.findall(r">(\d+|S)</text>", network_figure(many, "n"))
+    assert sorted(numbers) == ["1", "2", "3", "S"]
+    revealed = [each.model_copy(update={"standing": "revealed"}) for each in many.nodes]
+    assert re.findall(r">(\d+|S)</text>", network_figure(many.model_copy(update={"nodes": revealed}), "n")) == ["S"]
+
+
 def test_the_page_has_a_key_for_what_is_drawn(tmp_path: Path) -> None:
     secmix.audit({
         "network": {"kind": "complete", "nodes": 4}, "runs": 100, "data": {"name": "wine", "features": 2},

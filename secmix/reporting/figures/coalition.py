@@ -10,7 +10,17 @@ import numpy as np
 from secmix._base.naming import called, label
 from secmix.auditing.cell_parts import Coalitions, NodeCoalition
 from secmix.auditing.report import Cell
-from secmix.reporting.figures.network_figure import CROWD, away, canvas, draw_name, draw_number, draw_ring, spots
+from secmix.reporting.figures.network_figure import (
+    CROWD,
+    MANY,
+    away,
+    canvas,
+    draw_dots,
+    draw_name,
+    draw_number,
+    draw_ring,
+    spots,
+)
 from secmix.reporting.figures.svg import COLOUR, SERIES, STYLE, inline
 
 LETTERS = "abcdef"
@@ -41,7 +51,11 @@ def coalition_figure(cell: Cell, coalitions: Coalitions, name: str) -> str:
                 zorder=1,
             )
         centre = np.mean(list(where.values()), axis=0)
-        for node, spot in where.items():
+        marked = coalition | group | ({exposed.node} if exposed else set())
+        dots = [] if cell.n_nodes <= MANY else [node for node in where if node >= 0 and node not in marked]
+        if dots:
+            draw_dots(axes, [where[node] for node in dots], [COLOUR["paper"]] * len(dots))
+        for node, spot in ((each, where[each]) for each in where if each not in {*dots}):
             _draw(axes, node, spot, coalition, group, exposed.node if exposed else None, radius)
             if cell.names and node >= 0:
                 draw_name(axes, spot, cell.label(node), radius)

@@ -13,7 +13,8 @@ from secmix.reporting.words import is_share, readable, share
 
 CROWD = 24  # with more nodes there is no room for a number beside each
 _NAME = 16  # characters below a node
-MANY = 300  # more nodes are drawn as dots
+MANY = 300  # more nodes are drawn as dots without numbers, but for a few that are corrupt or revealed
+_LEAST_ROOM = 0.07  # the same between some of many
 ROOM = 0.15  # between two nodes, as a share of the drawing: the node itself and a number beside it
 
 
@@ -34,9 +35,13 @@ def network_figure(cell: Cell, name: str) -> str:
             if ends:
                 axes.plot(*np.array(ends).reshape(-1, 2).T, zorder=1, **_line(kind, crowded))
         centre = np.mean(list(where.values()), axis=0) if where else np.zeros(2)
-        for node, spot in where.items():
-            controlled = node in cell.corrupt or (node < 0 and cell.server)
-            corrupt = controlled or (node in summaries and summaries[node].standing == "corrupt")
+        corrupt_nodes = {node for node in where if _is_corrupt(cell, node, summaries.get(node))}
+        dots = [] if cell.n_nodes <= MANY else [node for node in where if node >= 0 and node not in _to_look_at(cell)]
+        if dots:
+            fills = [_fill(node, summaries.get(node), node in corrupt_nodes) for node in dots]
+            draw_dots(axes, [where[node] for node in dots], fills)
+        for node in sorted({*where} - {*dots}):
+            spot, corrupt = where[node], node in corrupt_nodes
             _draw_node(axes, node, spot, summaries.get(node), corrupt, radius)
             if cell.names and node >= 0:
                 draw_name(axes, spot, cell.label(node), radius)
@@ -108,10 +113,33 @@ def _line(kind: str, crowded: bool) -> dict[str, Any]:
     return {"color": COLOUR["muted"], "linewidth": 0.6 if crowded else 1.2}
 
 
+def _is_corrupt(cell: Cell, node: int, summary: NodeSummary | None) -> bool:
+    controlled = node in cell.corrupt or (node < 0 and cell.server)
+    return controlled or (summary is not None and summary.standing == "corrupt")
+
+
+def _to_look_at(cell: Cell) -> list[int]:
+    """Return the corrupt and revealed nodes of many, where they are few."""
+    marked = {*cell.corrupt, *(each.node for each in cell.nodes if each.standing in ("corrupt", "revealed"))}
+    return sorted(marked) if len(marked) <= CROWD else []
+
+
+def draw_dots(axes: Any, places: list[Any], fills: list[str]) -> None:
+    """Draw nodes that are many, and have nothing to show but a colour."""
+    width = float(np.clip(1200 / len(places), 0.8, 4.0))
+    axes.scatter(
+        *np.array(places).T, s=width**2, facecolor=fills, edgecolor=COLOUR["muted"], linewidth=0.15 * width, zorder=2
+    )
+
+
+def _fill(node: int, summary: NodeSummary | None, corrupt: bool) -> str:
+    return "#26241f" if corrupt else COLOUR["paper"] if node < 0 else shade(summary.worst if summary else 0.0)
+
+
 def _draw_node(axes: Any, node: int, spot: Any, summary: NodeSummary | None, corrupt: bool, radius: float) -> None:
     server = node < 0
     standing = "corrupt" if corrupt else summary.standing if summary else ""
-    fill = "#26241f" if corrupt else COLOUR["paper"] if server else shade(summary.worst if summary else 0.0)
+    fill = _fill(node, summary, corrupt)
     if standing == "revealed":  # a second ring: the worst case is shown by shape as well as by colour
         draw_ring(axes, spot, radius, COLOUR["bad"])
     axes.scatter(
@@ -165,7 +193,11 @@ def spots(cell: Cell) -> dict[int, Any]:
     if serves and len(points):
         points = np.vstack([points, points.mean(axis=0)])
     room = ROOM * min(1.0, CROWD / max(cell.n_nodes, 1)) ** 0.5
-    placed = list(apart(points, room) if cell.n_nodes <= MANY else points)
+    if cell.n_nodes <= MANY:
+        points = apart(points, room)
+    elif marked := [node for node in _to_look_at(cell) if node >= 0]:  # dots may lie on each other
+        points[marked] = apart(points[marked], _LEAST_ROOM)
+    placed = list(points)
     server = {-1: placed.pop()} if serves and placed else {}
     return {**dict(enumerate(placed)), **server}
 
@@ -183,7 +215,8 @@ def apart(points: Any, least: float) -> Any:
         np.fill_diagonal(distance, np.inf)
         if (distance >= 0.999 * least).all():
             break
-        for i, j in zip(*np.nonzero(np.triu(distance < least)), strict=True):
+        pairs = zip(*np.nonzero(np.triu(distance < least)), strict=True)
+        for i, j in sorted(pairs, key=lambda pair: -distance[pair]):  # so that of three the middle one stays there
             gap = points[i] - points[j]
             length = float(np.hypot(*gap))
             # Two points on one spot are separated in a direction that depends on the pair.
