@@ -132,5 +132,6 @@ BY_PROOF = {
     "eighteenth": EIGHTEENTH,
     "nineteenth": NINETEENTH,
     "twentieth": TWENTIETH,
+    "twentyfirst": {},
 }
 """Hands whose protocols are all audited by proof alone, with what is not as it must be."""

@@ -343,6 +343,16 @@ for _name in "lt le gt ge eq ne add sub mul mod floordiv truediv pow and or xor 
     if hasattr(operator, f"__i{_name}__"):
         setattr(Public, f"__i{_name}__", _in_place(_name))
         setattr(Public, f"__r{_name}__", _operator(f"other {_name}", _swapped(_f)))
+_POWER: Callable[[Public, Any], Any] = vars(Public)["__pow__"]
+
+
+def _power(self: Public, exponent: Any, modulo: Any = None) -> Any:
+    if modulo is None:
+        return _POWER(self, exponent)
+    return (by_value if may_be_caught() else lifted)(pow, self, exponent, modulo)  # there may be no inverse
+
+
+setattr(Public, "__pow__", _power)  # noqa: B010 (its operators are none of the class statement's)
 
 
 NOTES = "secmix notes"

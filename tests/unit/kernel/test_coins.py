@@ -92,6 +92,8 @@ USES: dict[str, Callable[[Any], Any]] = {
     "a pickle": lambda coin: pickle.loads(pickle.dumps(coin)),
     "an array": lambda coin: np.asarray(coin),
     "a quotient that may fail": lambda coin: 12 // int(coin[0, 0]) if int(coin[0, 0]) else -1,
+    "a power modulo a prime": lambda coin: pow(coin[0, 0].item(), 3, 7),
+    "an inverse that there may not be": lambda coin: _inverse(coin[0, 0].item()),
     "an index beyond a list": lambda coin: _entry([7, 8, 9, 10], coin[0, 0]),
     "a value written": lambda coin: _written(coin),
 }
@@ -101,6 +103,13 @@ def _entry(several: list[int], place: Any) -> int:
     try:
         return several[place]
     except IndexError:
+        return -1
+
+
+def _inverse(number: Any) -> Any:
+    try:
+        return pow(number, -1, 5)
+    except ValueError:
         return -1
 
 
@@ -127,6 +136,12 @@ def test_few_ways_of_a_draw_are_listed_and_no_more(draw: str, most: int) -> None
         few, many, huge = (getattr(Draws(np.random.PCG64(1), secret=None), draw)(n) for n in (most, most + 1, 10**6))
         assert [each.is_known for each in (few, many, huge)] == [True, False, False]
     assert len(few.coin.left) == {"permutation": 120, "choice": 128}[draw]
+
+
+def test_a_claim_is_narrowed_by_an_inverse_whose_lack_may_be_caught() -> None:
+    with following(Trace()) as trace:
+        assert _inverse(Public(3, "a count")) == 2
+        assert [*trace.by_value] == ["a count"]
 
 
 def test_a_remainder_of_another_trace_is_not_believed() -> None:

@@ -91,8 +91,9 @@ HABITS = 39
 """The cost of what another hand's protocols of practice met: functions that never fail where something catches, tasks
 of a pool in turn, and a nought that is added."""
 
-BY_HAND = 42
-"""The cost of a softmax by hand, of whose sum one term is 1, and of labels that are looked up in an identity matrix."""
+BY_HAND = 52
+"""The cost of a softmax by hand, of whose sum one term is 1, of labels that are looked up in an identity matrix, and of
+powers of public numbers modulo a prime, as points of shares are."""
 
 SUMS = 75
 """The cost of functions of several sums, each of which counts as these; of calls on few entries, which stand for
