@@ -107,7 +107,7 @@ def more_rows(setup: SumSetup) -> Iterator[Advice]:
             return
         rows: int | list[int] = counts[0] if len(set(counts)) == 1 else counts
         amount = f"{rows} rows" if isinstance(rows, int) else f"{times} times the rows"
-        plain = "let each of them bring more records"
+        plain = "let each participant bring more records"
         yield Advice(f"Give each node {amount}", {"data.rows_per_node": rows}, plain)
 
 

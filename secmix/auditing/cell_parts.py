@@ -59,6 +59,8 @@ UNMASKED = "sent unmasked"
 """Stands in the reason why a node is revealed, where a mask would hide what it sends."""
 
 BOUND_ASSUMES = "The theorems of the rule (see its documentation) apply to the code that runs."
+ENCRYPTION_ASSUMES = "encrypted as the protocol says: but for that, this adversary would read their messages"
+"""Behind how many lines are."""
 """The premise of a proved bound of errors."""
 
 

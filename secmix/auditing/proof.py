@@ -286,18 +286,19 @@ def iterations_in_words(outcome: Clearance | Open | None) -> str:
     return f"in iteration {first}, and no other" if first == last else f"in iterations {first} to {last}, and no others"
 
 
-def in_words(outcome: Clearance | Open | None) -> str:
-    """Put the proof into words, for a report."""
+def in_words(outcome: Clearance | Open | None, beside: str = "") -> str:
+    """Put the proof into words, for a report; ``beside`` is assumed too."""
     if outcome is None:
         return ""
     if isinstance(outcome, Open):
         return f"Not proved: {outcome.reason}."
+    assumed = "; ".join([*outcome.assumes, *[beside] * bool(beside)])
     if not isinstance(outcome, KnownSums):
-        return f"{outcome.says}. Assumed: {'; '.join(outcome.assumes)}."
+        return f"{outcome.says}. Assumed: {assumed}."
     alone = listed(node for each in outcome.sums if len(each) == 1 for node in each)
     sums = [listed(each) for each in sorted(map(sorted, outcome.sums)) if len(each) > 1]
     known = "; ".join(
-        [*[f"what each of nodes {alone} sums"] * bool(alone), *(f"the sum over nodes {each}" for each in sums)]
+        [*[f"the vector of each of nodes {alone}"] * bool(alone), *(f"the sum over nodes {each}" for each in sums)]
     )
     where = "; ".join(map(str, outcome.encoders))
     encoded = f" What is summed is an encoding of each node's own data ({where})." if where else ""
@@ -308,5 +309,5 @@ def in_words(outcome: Clearance | Open | None) -> str:
         f"Proved for this network, {covers}: every message that this adversary reads follows from linear functions of "
         "what each node encodes from its own data and of masks, and all that follows from them is "
         f"{known or 'nothing'}."
-        f"{encoded} Assumed: {'; '.join(outcome.assumes)}."
+        f"{encoded} Assumed: {assumed}."
     )

@@ -151,7 +151,7 @@ class Cell(Counted):
     covers: str = Field(
         default="", description="Of which iterations that is said, where the policy asks for no others; empty: of all"
     )
-    assumptions: list[str] = Field(default_factory=list, description="What the verdict assumes, at most six lines")
+    assumptions: list[str] = Field(default_factory=list, description="What it assumes beside what ``proof`` says")
 
 
 class Finding(PlainModel):

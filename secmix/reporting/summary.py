@@ -287,32 +287,36 @@ _HELPED: dict[Effect, str] = {
 
 
 def _measures(bad: Sequence[Cell], outcomes: Sequence[str], effect: Effect | None = None) -> str:
-    """List measures with one of these outcomes, each with its adversaries unless it is against all of them.
-
-    With ``effect`` only those with that effect; a measure that closes one leak and only reduces another reduces.
-    """
-    against: dict[str, dict[str, None]] = {}
-    effects: dict[str, set[Effect]] = {}
+    """List measures with one of these outcomes, each with where unless that is everywhere; ``effect`` asks for one."""
+    where: dict[str, dict[tuple[str, str], None]] = {}
     for cell in bad:
         for trial in cell.trials:
-            if trial.plain and trial.outcome in outcomes:
-                effects.setdefault(trial.plain, set()).add(trial.effect)
-                against.setdefault(trial.plain, {})[cell.adversary] = None
-    if effect is not None:
-        against = {measure: who for measure, who in against.items() if _least(effects[measure]) == effect}
-    everybody = {cell.adversary for cell in bad}
-    # Measures that help against most adversaries come first.
-    commonest = sorted(against, key=lambda measure: -len(against[measure]))[:_MOST_MEASURES]
-    return "; ".join(
-        measure if set(against[measure]) == everybody else f"{measure} (against {_listed(against[measure])})"
-        for measure in commonest
-    )
+            if trial.plain and trial.outcome in outcomes and effect in (None, trial.effect):
+                where.setdefault(trial.plain, {})[cell.protocol, cell.adversary] = None
+    # Measures that help most often come first.
+    commonest = sorted(where, key=lambda measure: -len(where[measure]))[:_MOST_MEASURES]
+    every = {(cell.protocol, cell.adversary) for cell in bad}
+    return "; ".join(f"{measure}{_only(where[measure], every)}" for measure in commonest)
 
 
-def _least(effects: set[Effect]) -> Effect:
-    if "reduced" in effects:
-        return "reduced"
-    return next(iter(effects)) if len(effects) == 1 else ""
+def _only(where: Iterable[tuple[str, str]], every: set[tuple[str, str]]) -> str:
+    """Name the protocols and adversaries of some combinations; nothing where these are all.
+
+    >>> every = {("P", "A"), ("Q", "A"), ("P", "B")}
+    >>> [_only(some, every) for some in (every, [("P", "B")], [("P", "A"), ("P", "B")], [("Q", "A"), ("P", "B")])]
+    ['', ' (against “B”)', ' (under “P”)', ' (under “Q” against “A”; under “P” against “B”)']
+    """
+    cells = {*where}
+    protocols, adversaries = (list(dict.fromkeys(each[k] for each in where)) for k in (0, 1))
+    if cells == every:
+        return ""
+    if cells == {each for each in every if each[1] in adversaries}:
+        return f" (against {_listed(adversaries)})"
+    if cells == {each for each in every if each[0] in protocols}:
+        return f" (under {_listed(protocols)})"
+    pairs = [f"under “{protocol}” against “{adversary}”" for protocol, adversary in where]
+    more = [f"and {len(pairs) - _MOST_NAMES} more"] * (len(pairs) > _MOST_NAMES)
+    return f" ({'; '.join([*pairs[:_MOST_NAMES], *more])})"
 
 
 def _rank(cell: Cell) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -251,10 +251,15 @@ class Lines:
     # (a, b): lines with at least one message that the adversary reads, including encrypted lines that end
     # at its nodes
     read: frozenset[Pair] = frozenset()
+    # (a, b): lines with at least one message that the adversary would read if none were encrypted, and does not read
+    closed: frozenset[Pair] = frozenset()
 
 
-def lines_of(transcript: Transcript, view: View) -> Lines:
-    """List the lines of a transcript, and those of which ``view`` has messages."""
+def lines_of(transcript: Transcript, view: View, observe: Callable[[Transcript], View] | None = None) -> Lines:
+    """List the lines of a transcript, and those of which ``view`` has messages.
+
+    With ``observe``, which says what the adversary reads of a transcript, also those that only encryption closes to it.
+    """
     # Rounds repeat senders and receivers.
     blocks = {(b.sender.tobytes(), b.receiver.tobytes()): b for b in transcript if b.line != "held"}
     used = {
@@ -262,17 +267,31 @@ def lines_of(transcript: Transcript, view: View) -> Lines:
         for block in blocks.values()
         for ends in zip(block.sender.tolist(), block.receiver.tolist(), strict=True)
     }
-    ends = {(origin.sender, origin.receivers) for origin in view.origins if origin.line != "held"}
-    read = {_ordered(sender, receiver) for sender, receivers in ends for receiver in receivers}
     # A content that several nodes sent is in the view once, under the first sender.
-    return Lines(frozenset(used), frozenset(read & used))
+    read = _ends(view.origins) & used
+    closed = frozenset[Pair]()
+    if observe is not None and any(block.line == "encrypted" for block in transcript):
+        plain = observe(Transcript([_in_the_clear(block) for block in transcript]))
+        known = {origin._replace(line="plain") for origin in view.origins if origin.line != "held"}
+        closed = _ends(origin for origin in plain.origins if origin not in known) & used
+    return Lines(frozenset(used), frozenset(read), closed)
+
+
+def _ends(origins: Iterable[Origin]) -> frozenset[Pair]:
+    ends = {(origin.sender, origin.receivers) for origin in origins if origin.line != "held"}
+    return frozenset(_ordered(sender, receiver) for sender, receivers in ends for receiver in receivers)
+
+
+def _in_the_clear(block: Block) -> Block:
+    """Return the block of one run, as if its line were not encrypted."""
+    return block if block.line == "held" else replace(block, line="plain", payload=block.payload[:, :1])
 
 
 def joined_lines(lines: Iterable[Lines]) -> Lines:
     """Merge the used lines, and the read lines, of several runs."""
     parts = list(lines)
-    used = frozenset().union(*(part.used for part in parts))
-    return Lines(used, frozenset().union(*(part.read for part in parts)))
+    of_all = [[x.used for x in parts], [x.read for x in parts], [x.closed for x in parts]]
+    return Lines(*(frozenset().union(*several) for several in of_all))
 
 
 def _ordered(a: int, b: int) -> Pair:

@@ -29,7 +29,7 @@ def lines(protocol: Any, adversary: Any, network: Network | None = None) -> Line
     network = network or Network.cycle(4)
     rng = np.random.default_rng(0)
     _, transcript = protocol.average(rng.standard_normal((1, network.n, 2)), network, rng)
-    return lines_of(transcript, adversary.observe(transcript, network))
+    return lines_of(transcript, adversary.observe(transcript, network), lambda other: adversary.observe(other, network))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,34 @@ def test_lines_on_which_messages_are_read(
 ) -> None:
     found = lines(protocol, adversary)
     assert (sorted(found.read), sorted(found.used)) == (read, used)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "adversary", "closed"),
+    [
+        (Plain(), Eavesdropper(), []),
+        (Plain(encrypted=True), Eavesdropper(), SPOKES),
+        (Plain(encrypted=True), Eavesdropper(tapped=[(2, SERVER)]), [(SERVER, 2)]),
+        (Plain(encrypted=True), CuriousServer(), []),
+        (SecureSum(encrypted=True), CuriousServer(), []),
+        (SecureSum(encrypted=True), HonestButCurious([1]), [(0, 3), (2, 3)]),
+        (SecureSum(encrypted=True), HonestButCurious([1], eavesdrops=False), []),
+    ],
+)
+def test_lines_that_only_encryption_closes(protocol: Any, adversary: Any, closed: list[tuple[int, int]]) -> None:
+    assert sorted(lines(protocol, adversary).closed) == closed
+
+
+@pytest.mark.build
+def test_what_rests_on_encrypted_lines_says_so() -> None:
+    """An eavesdropper who hears nothing was cleared, and nowhere stood that it was so by encryption."""
+    plain, plain_server, masked, masked_server = cells()
+    rests = "the 4 lines in use are encrypted as the protocol says"
+    assert masked.verdict == "holds"
+    assert rests in masked.proof
+    assert any(rests[1:] in each for each in masked.assumptions)
+    assert not any("encrypted" in each.proof for each in (plain, plain_server, masked_server))
+    assert "The 4 lines in use are encrypted" in " ".join(collaboration().assumptions)
 
 
 def test_lines_without_messages_are_not_in_use() -> None:

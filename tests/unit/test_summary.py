@@ -97,7 +97,7 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
         "itself under “Ring”. This is certain: it follows by calculation from what is sent. Where something could not "
         "be decided, it may be worse than what was found. What is proved rests on assumptions that are listed below "
         "with "
-        "each combination. Measures were tried. These closed the leak that was found: use new masks. "
+        "each combination. Measures were tried. These closed the leak that was found: use new masks (under “Ring”). "
         "Audit again after a change; details are below."
     )
 
@@ -152,8 +152,10 @@ def test_what_closed_a_leak_is_told_apart_from_what_only_reduced_it() -> None:
         cell("Q", "A", "violated", REVEALED, trials=other),
     )
     assert (
-        "Measures were tried. These closed the leak that was found: encrypt. These bound the error by proof: trim. "
-        "These only reduced the leak: mask. These helped: add rows. Audit again"
+        "Measures were tried. These closed the leak that was found: encrypt; mask (under “P”). "
+        "These bound the error by proof: trim (under “P”). "
+        "These only reduced the leak: mask (under “Q”). These helped: add rows (under “Q”). "
+        "Audit again"
     ) in " ".join(summary(found))
 
 

@@ -20,6 +20,7 @@ from secmix.auditing.cells.fields import (
     cell_fields,
     check_fields,
     corrupt_nodes,
+    encryption_assumed,
     explained,
     leaked,
     not_measured,
@@ -184,7 +185,7 @@ def _judged_cell(
     covers = iterations_in_words(proof_of(case))
     content = Cell(
         **cell_fields(case.cell, case.setup, reproduce),
-        **check_fields(checks, beside.robustness),
+        **check_fields(checks, beside.robustness, encryption_assumed(case)),
         is_collaboration=sums is None,
         verdict=verdict,
         sentence=sentence(verdict, privacy.nodes, beside.robustness, covers, beside.claim, public=_public(case))

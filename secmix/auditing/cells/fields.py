@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from secmix.adversaries.interfaces import AdversaryTraits
-from secmix.auditing.cell_parts import BOUND_ASSUMES, Checked, NodeSummary, PrivacyClaim, Robustness
+from secmix.auditing.cell_parts import BOUND_ASSUMES, ENCRYPTION_ASSUMES, Checked, NodeSummary, PrivacyClaim, Robustness
 from secmix.auditing.cells.groups import notes_on_groups
 from secmix.auditing.cells.observed import readable
 from secmix.auditing.decide import NodeVerdict, Premises, Privacy
@@ -90,8 +90,8 @@ def cell_fields(cell: Scenario, setup: Setup, reproduce: str) -> dict[str, Any]:
     }
 
 
-def check_fields(checks: Soundness, robustness: Robustness | None) -> dict[str, Any]:
-    """Return the checks as plain values, and what the verdict assumes after them, in at most six lines."""
+def check_fields(checks: Soundness, robustness: Robustness | None, encryption: str) -> dict[str, Any]:
+    """Return the checks as plain values, and what the verdict assumes after them, in at most seven lines."""
     plain = [
         Checked(
             name=check.name,
@@ -104,17 +104,27 @@ def check_fields(checks: Soundness, robustness: Robustness | None) -> dict[str, 
     return {
         "checks": plain,
         "assumptions": [
-            *([BOUND_ASSUMES] if robustness is not None and robustness.verdict == "holds" else []),
+            *[BOUND_ASSUMES] * (robustness is not None and robustness.verdict == "holds"),
+            *[encryption[:1].upper() + encryption[1:] + "."] * bool(encryption),
             *[check.assumes for check in checks.checks if check.assumes and not check.failed][:5],
         ],
     }
+
+
+def encryption_assumed(case: CellContext) -> str:
+    """Name the lines that only encryption closes to the adversary, where something is proved; else empty."""
+    lines = case.observation.lines
+    if not lines.closed or not isinstance(proof_of(case), Clearance):
+        return ""
+    closed, used = len(lines.closed), len(lines.used)
+    return f"{'the' if closed == used else f'{closed} of'} {used} lines in use are {ENCRYPTION_ASSUMES}"
 
 
 def stated(case: CellContext) -> str:
     """Put into words what is proved of a cell, for a report: of its messages, or of each node by noise."""
     outcome = proof_of(case)
     if isinstance(outcome, Clearance) or isinstance(case.setup, SumSetup):
-        return in_words(outcome)
+        return in_words(outcome, encryption_assumed(case))
     noise = {node: noise_clearance(case, node) for node in case.judged}
     if None in noise.values():
         return in_words(outcome)

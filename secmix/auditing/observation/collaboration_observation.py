@@ -180,7 +180,7 @@ def _piece(
         view=View(view.origins, tuple(row[:TRIED].copy() for row in view.rows)),
         rows_by_node=[part[:TRIED].copy() for part in rows_by_node],
         runs=len(results),
-        lines=lines_of(transcript, view),
+        lines=lines_of(transcript, view, lambda other: setup.adversary.observe(other, setup.network)),
     )
 
 

@@ -248,7 +248,7 @@ def _block(
         rows={i: rows_by_node[i][:, 0].copy() for i in setup.asked},
         features=features,
         unmet_premises=unmet_premises,
-        lines=lines_of(run.transcript, view),
+        lines=lines_of(run.transcript, view, lambda other: setup.adversary.observe(other, setup.network)),
         mask_shape=mask_shape,
         unread=unread,
         inputs={t: s.transpose(1, 0, 2) for t, (s, _) in averagings.items()},

@@ -212,7 +212,7 @@ def _another_cycle(revealed: Revealed) -> list[Advice]:
         return []
     _, order, new = best
     cycle = order[order.index(0) :] + order[: order.index(0)]
-    plain = "arrange the circle so that nobody stands between two of those who pool what they know"
+    plain = "arrange the circle of participants so that nobody stands between two of those who pool what they know"
     advice = f"Order the cycle so that honest nodes stand together: {', '.join(map(str, cycle))}"
     change: dict[str, Any] = {"protocol.cycle": list(cycle)}
     if new:

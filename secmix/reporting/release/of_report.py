@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from secmix.auditing import decide
-from secmix.auditing.cell_parts import BOUND_ASSUMES, FAULTS
+from secmix.auditing.cell_parts import BOUND_ASSUMES, ENCRYPTION_ASSUMES, FAULTS
 from secmix.auditing.evidence.interface import kinds
 from secmix.auditing.released.membership import NAME as MEMBERSHIP
 from secmix.auditing.report import Cell, Finding, Report
@@ -121,8 +121,8 @@ def _reader(report: Report, cell: Cell) -> Reader:
 
 def _assumptions(cell: Cell) -> list[str]:
     """Return the assumptions of the cell's proofs, with the common one if none else is printed."""
-    of_all = [] if set(cell.assumptions) - {BOUND_ASSUMES} else [_ALWAYS]
-    return [*cell.assumptions, *of_all]
+    of_some = [each for each in cell.assumptions if each != BOUND_ASSUMES and ENCRYPTION_ASSUMES not in each]
+    return [*cell.assumptions, *[_ALWAYS] * (not of_some)]
 
 
 def _parts(cell: Cell) -> list[tuple[str, Any]]:
