@@ -156,6 +156,19 @@ def shown(value: Any, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:half]}...{text[-(most - 3 - half) :]}"
 
 
+_OF_CODE = (NameError, AttributeError, ImportError, TypeError)
+"""Kinds of errors whose messages name what code is made of, and hold no numbers."""
+
+
+def kind_of(error: BaseException) -> str:
+    """Name the kind of error, with its message where that is about code; any other may contain private values.
+
+    >>> kind_of(NameError("name 'maks' is not defined")), kind_of(ValueError("3.14 is too large"))
+    ("NameError (name 'maks' is not defined)", 'ValueError')
+    """
+    return f"{type(error).__name__} ({str(error)[:200]})" if isinstance(error, _OF_CODE) else type(error).__name__
+
+
 def cause(error: BaseException) -> str:
     """Name the kind of error and where it was raised; its own message may contain private values.
 

@@ -14,7 +14,7 @@ import json
 import re
 import sys
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import EntryPoint, entry_points
@@ -145,8 +145,10 @@ def imported(name: str) -> Part:
     return member
 
 
-def build(group: str, spec: Mapping[str, Any]) -> Part:
+def build(group: str, spec: Mapping[str, Any], own: Iterable[str] = ()) -> Part:
     """Make the part ``spec["name"]`` with the other entries of ``spec`` as keyword arguments.
+
+    ``own`` are keys of its table that are no settings of a part: of an unknown setting one of them may be meant.
 
     Raises ScenarioError as :func:`load`; if a setting is unknown, missing or of a wrong kind, or the part cannot be
     made with it.
@@ -154,7 +156,7 @@ def build(group: str, spec: Mapping[str, Any]) -> Part:
     settings = dict(spec)
     name = settings.pop("name")
     part = load(group, name)
-    check_settings(part, name, settings)
+    check_settings(part, name, settings, own)
     try:
         return part(**settings)
     except (SecmixError, KeyboardInterrupt):
@@ -190,17 +192,19 @@ def _returns_dataset(part: Part) -> bool:
     return (annotated.__name__ if isinstance(annotated, type) else str(annotated).rpartition(".")[2]) == "Dataset"
 
 
-def check_settings(part: Any, name: str, settings: Mapping[str, Any]) -> None:
+def check_settings(part: Any, name: str, settings: Mapping[str, Any], own: Iterable[str] = ()) -> None:
     """Check settings of a part against its signature; raise for an unknown, missing or mistyped one.
 
     Raises ScenarioError with the setting at fault in ``key``.
     """
-    if (fault := next(faults_of_settings(part, name, settings), None)) is not None:
+    if (fault := next(faults_of_settings(part, name, settings, own), None)) is not None:
         raise fault
 
 
-def faults_of_settings(part: Any, name: str, settings: Mapping[str, Any]) -> Iterator[ScenarioError]:
-    """Yield an error for every setting that is unknown, missing or mistyped."""
+def faults_of_settings(
+    part: Any, name: str, settings: Mapping[str, Any], own: Iterable[str] = ()
+) -> Iterator[ScenarioError]:
+    """Yield an error for every setting that is unknown, missing or mistyped; ``own`` as in :func:`build`."""
     if not callable(part):
         kind = type(part).__name__
         yield ScenarioError(f"{shown(name)} is a {kind}, expected a class or function that makes the part")
@@ -209,7 +213,7 @@ def faults_of_settings(part: Any, name: str, settings: Mapping[str, Any]) -> Ite
     if parameters is not None:
         for key in settings:
             if key not in parameters:
-                yield _at(key, f"{shown(name)} has no setting {shown(key)}; {nearest(key, parameters)}")
+                yield _at(key, f"{shown(name)} has no setting {shown(key)}; {nearest(key, [*parameters, *own])}")
         missing = [k for k, p in parameters.items() if p.default is p.empty and k not in settings]
         if missing:
             yield ScenarioError(f"{shown(name)} needs the setting(s) {', '.join(missing)}")

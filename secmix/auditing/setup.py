@@ -25,6 +25,7 @@ from secmix.network import Network
 from secmix.protocols import Collaboration, Defences, DistributedEM, SumProtocol
 from secmix.protocols.released import FittedMixture, Released
 from secmix.scenario import ModelSpec, NetworkSpec, PartSpec, Scenario
+from secmix.scenario.settings import OWN_KEYS
 
 _MOST_EDGES = 10**5  # of a complete network that a report lists: of 2,000 nodes they would be two million
 _MANY_ROWS = 10**6
@@ -155,7 +156,7 @@ def build_setup(
     if not isinstance(protocol, SumProtocol | Collaboration):
         raise ScenarioError(
             f"[protocol] '{cell.protocol.name}' has neither average and draw_masks nor collaborate and error; see "
-            "CONTRIBUTING"
+            "docs/tutorials/own-protocol.md"
         )
     if not isinstance(adversary, Adversary):
         raise ScenarioError(f"[adversary] '{cell.adversary.name}' has no observe and corrupt_nodes; see CONTRIBUTING")
@@ -316,13 +317,18 @@ def public_start(rows: Array, components: int, reg_covar: float) -> Mixture:
 def _part(group: str, spec: PartSpec, table: str, ready_parts: ReadyParts | None) -> Any:
     # By name: the label may have grown by what else is swept.
     if ready_parts and (table, spec.name) in ready_parts:
-        return ready_parts[table, spec.name]
+        part = ready_parts[table, spec.name]
+        if isinstance(part, type):
+            raise ScenarioError(
+                f"[{table}] '{spec.name}' is the class {part.__name__}; give an object: {part.__name__}()"
+            )
+        return part
     return _build(group, spec.name, spec.settings, table)
 
 
 def _build(group: str, name: str, settings: Mapping[str, Any], table: str) -> Any:
     try:
-        return plugins.build(group, {"name": name, **settings})
+        return plugins.build(group, {"name": name, **settings}, OWN_KEYS[table])
     except SecmixError as error:
         named = type(error)(f"[{table}] {error}")
         about = (

@@ -17,12 +17,12 @@ from secmix._base.toml_text import line_of, read_text, read_toml
 from secmix.errors import NotConverged, SecmixError, brief, cause, shown
 from secmix.scenario import DataSpec, Scenario, faults, from_dict
 from secmix.scenario.resolve import in_table, located, rebased, with_known_adversaries
+from secmix.scenario.settings import OWN_KEYS
 
 if TYPE_CHECKING:
     from secmix.auditing.engine.run_cell import CostEstimate
 
 _PARTS = {"protocol": "protocols", "adversary": "adversaries", "data": "datasets"}
-_OWN = {"protocol": ("label",), "adversary": ("label",), "data": ("standardise", "features", "rows_per_node")}
 _DEFAULTS = {"data": DataSpec().name}
 _MOST_LINES = 50
 
@@ -112,7 +112,7 @@ def faults_of_parts(content: Mapping[str, Any], source: str, text: str, folder: 
             if isinstance(spec, Mapping) and isinstance(name, str):
                 moved = in_table(table, spec, lambda where: str(folder / where))
                 given = {key: value for key, value in moved.items() if key != "name"}
-                for error in _faults_of_part(group, name, given, _OWN[table]):
+                for error in _faults_of_part(group, name, given, OWN_KEYS[table]):
                     yield _placed(error, path, source, text)
 
 
@@ -127,11 +127,11 @@ def _faults_of_part(
         return
     theirs = [key for key in own if key != "features" or not takes(part, key)]
     settings = {key: value for key, value in part_settings.items() if key not in theirs}
-    wrong = list(faults_of_settings(part, name, settings))
+    wrong = list(faults_of_settings(part, name, settings, own))
     yield from wrong
     if not wrong and group != "datasets":  # data are read where their paths are known
         try:
-            plugins.build(group, {"name": name, **settings})
+            plugins.build(group, {"name": name, **settings}, own)
         except SecmixError as error:
             yield error
 

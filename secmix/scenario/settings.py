@@ -75,6 +75,13 @@ class DataSpec(_Part):
     rows_per_node: WholeNumber | list[WholeNumber] | None = None
 
 
+OWN_KEYS: dict[str, tuple[str, ...]] = {
+    table: tuple(key for key in spec.model_fields if key != "name")
+    for table, spec in (("protocol", PartSpec), ("adversary", PartSpec), ("data", DataSpec))
+}
+"""By table, the keys that are no settings of the part itself."""
+
+
 class NetworkSpec(Strict):
     """The graph: edges, or a kind of graph.
 

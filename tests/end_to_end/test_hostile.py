@@ -132,6 +132,7 @@ def test_own_code_runs_with_leave_in_workers_too() -> None:
 
 FAULTS = {
     "return np.linalg.inv(np.zeros((2, 2))), None": "fails with LinAlgError at faulty.py, line 5; ",
+    "return maks + inputs, None": "fails with NameError (name 'maks' is not defined) at faulty.py, line 5; ",
     "return super().average(inputs, *a, **k)[0].mean(axis=1), None": "expected (1, 4, ",
 }
 

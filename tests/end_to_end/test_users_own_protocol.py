@@ -114,6 +114,14 @@ def test_a_protocol_and_an_adversary_may_have_the_same_label() -> None:
     assert report.verdict == "violated"
 
 
+def test_a_class_in_place_of_an_object_is_refused_in_words() -> None:
+    scenario = {"network": {"kind": "cycle", "nodes": 4}}
+    with pytest.raises(SecmixError, match=r"'mine' is the class Plain; give an object: Plain\(\)"):
+        secmix.audit(scenario, protocols={"mine": Plain})
+    with pytest.raises(SecmixError, match=r"'e' is the class Eavesdropper; give an object: Eavesdropper\(\)"):
+        secmix.audit(scenario, protocols={"mine": Plain()}, adversaries={"e": Eavesdropper})
+
+
 def squares(protocol: Any, hidden: np.ndarray, s: np.ndarray, r: np.ndarray, rng: Any) -> np.ndarray:
     return hidden + s**2 - s
 

@@ -10,6 +10,7 @@ from secmix._base.plugins import available, build, check_settings, load
 from secmix.adversaries import Eavesdropper
 from secmix.errors import ScenarioError
 from secmix.protocols import PDMM
+from secmix.scenario.settings import OWN_KEYS
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,11 @@ def test_unknown_and_missing_settings_are_named() -> None:
         build("protocols", {"name": "pdmm", "sigm": 3.0})
     with pytest.raises(ScenarioError, match=r"needs the setting.*corrupt"):
         build("adversaries", {"name": "honest_but_curious"})
+
+
+def test_of_an_unknown_setting_a_key_of_the_table_may_be_meant() -> None:
+    with pytest.raises(ScenarioError, match="no setting 'featurs'; did you mean 'features'"):
+        build("datasets", {"name": "breast_cancer", "featurs": 2}, OWN_KEYS["data"])
 
 
 def test_parts_that_take_any_setting_or_several_are_not_refused() -> None:

@@ -404,6 +404,23 @@ def test_every_kind_of_evidence_has_its_rule_and_its_glossary_entry(evidence: st
     assert f'id="g-{evidence.replace(" ", "-")}"' in html.read_text("utf-8")
 
 
+def test_sarif_files_a_node_under_the_evidence_that_decides(tmp_path: Path) -> None:
+    """Masks that were used again stood under the exact evidence, which had found nothing of them."""
+    found = [
+        hostile_finding(2, "violated", 0.0, evidence="structure"),
+        hostile_finding(2, "holds", 1.0, evidence="counterexample"),
+    ]
+    cell = hostile_cell(PROTOCOLS[0], ADVERSARIES[0], "violated")
+    nodes = [
+        each.model_copy(update={"worst_evidence": "counterexample"} if each.node == 2 else {"verdict": "holds"})
+        for each in cell.nodes
+    ]
+    report = hostile_report(cells=[cell.model_copy(update={"nodes": nodes})], findings=found)
+    (path,) = write(report, tmp_path, ["sarif"])
+    results = json.loads(path.read_text("utf-8"))["runs"][0]["results"]
+    assert [each["ruleId"] for each in results] == ["secmix/counterexample"]
+
+
 def test_sarif_without_a_source(tmp_path: Path) -> None:
     (path,) = write(hostile_report(source="scenario.toml"), tmp_path, ["sarif"])
     place = json.loads(path.read_text("utf-8"))["runs"][0]["results"][0]["locations"][0]

@@ -25,7 +25,7 @@ from secmix.auditing.evidence.interface import LATE, place_of
 from secmix.auditing.observation.memory import FEW_RUNS
 from secmix.auditing.report import Cell, CellResult, covered
 from secmix.auditing.setup import PreparedData, ReadyParts
-from secmix.errors import NotConverged, SecmixError, cause, shown
+from secmix.errors import NotConverged, SecmixError, cause, kind_of, shown
 from secmix.scenario import Scenario
 
 _ANSWERS_WITHIN = "10s"  # or there is no scheduler
@@ -112,9 +112,10 @@ def _tried_out(
         raise SecmixError(f"{_pair(cell)} does not fit into memory; use fewer nodes, rows or rounds") from error
     except BaseException as error:  # a user's part may raise anything, including SystemExit
         own = place_of(error)
-        what = f"{type(error).__name__}{own}" if own else cause(error)
+        what = f"{kind_of(error)}{own}" if own else cause(error)
         raise SecmixError(
-            f"{_pair(cell)} fails with {what}; if the part is your own, fix it there (--debug shows the traceback)"
+            f"{_pair(cell)} fails with {what}; if the part is your own, fix it there (--debug shows the traceback, "
+            "in Python the error that this one comes from)"
         ) from error
     return _Trial(cost, time.process_time() - begun)
 

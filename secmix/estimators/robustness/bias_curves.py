@@ -77,7 +77,7 @@ def bias_curve(
     rule: Rule | str,
     honest: ArrayLike | Sampler,
     *,
-    rng: np.random.Generator,
+    rng: int | np.random.Generator,
     fs: Sequence[int] | None = None,
     fractions: Sequence[float] | None = None,
     repeats: int | None = None,
@@ -92,7 +92,7 @@ def bias_curve(
         ``rule(messages (n, p), f=...) -> (p,)``, or its name.
     honest : (h, p), or a function of a Generator that returns one
         The h honest messages stay; f colluders come on top.
-    rng : numpy.random.Generator
+    rng : int or numpy.random.Generator
     fs, fractions : sequence, optional
         How many colluders, or which fraction τ of all: then f = ⌊τ h/(1 − τ)⌋, and the point says which f/n that is.
         By default every f from 1 to h − 1 that the rule accepts.
@@ -123,7 +123,7 @@ def bias_curve(
     else:
         fixed = honest_messages(honest, 1)[0]
         sampler, count = (lambda _: fixed), integer(1 if repeats is None else repeats, "repeats")
-    clouds = [(honest_messages(sampler(own), 1)[0], own) for own in rng.spawn(count)]
+    clouds = [(honest_messages(sampler(own), 1)[0], own) for own in np.random.default_rng(rng).spawn(count)]
     h = len(clouds[0][0])
     if any(len(cloud) != h for cloud, _ in clouds):
         raise SecmixError("the sampler must return the same number of honest messages each time")
@@ -211,7 +211,7 @@ def breakdown_point(
     *,
     n: int,
     p: int,
-    rng: np.random.Generator,
+    rng: int | np.random.Generator,
     f: int | None = None,
     limit: float | None = None,
     repeats: int = 3,
@@ -231,7 +231,7 @@ def breakdown_point(
     rule : callable or str
         ``rule(messages (n, p), f=...) -> (p,)``, or its name.
     n, p : int
-    rng : numpy.random.Generator
+    rng : int or numpy.random.Generator
     f : int, optional
         What the rule is set to, however many attack; ``functools.partial(rule, f=2)`` says the same. By default it is
         always set to the number of Byzantine messages.
@@ -263,7 +263,7 @@ def breakdown_point(
     rule_f = fixed if f is None else integer(f, "f", least=0)
     most = (n + 1) // 2 - 1
     withstood, refusals = [], []
-    for own in rng.spawn(integer(repeats, "repeats")):
+    for own in np.random.default_rng(rng).spawn(integer(repeats, "repeats")):
         cloud = own.standard_normal((n, p))
         low, high, refused = 0, most + 1, False
         while high - low > 1:

@@ -87,7 +87,9 @@ def _results(report: Report, cell: Cell, lines: dict[str, int]) -> list[dict[str
     for node in words.by_severity(cell):
         if node.verdict not in FAULTS:
             continue
-        matching = [f for f in findings if f.node == node.node and f.verdict == node.verdict]
+        of_node = [f for f in findings if f.node == node.node]
+        deciding = [f for f in of_node if f.evidence == node.worst_evidence]
+        matching = deciding or [f for f in of_node if f.verdict == node.verdict]
         worst = max(matching, key=lambda f: f.normalised_leakage, default=None)
         who = cell.label(node.node) if cell.names else f"Node {node.node}"
         message = (
