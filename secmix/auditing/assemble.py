@@ -13,7 +13,7 @@ from secmix._base import plugins
 from secmix._base.naming import label, named
 from secmix.auditing import decide
 from secmix.auditing.advice import changed_scenario, recommended
-from secmix.auditing.cell_parts import Outcome, Trial, Verdict
+from secmix.auditing.cell_parts import NodeSummary, Outcome, Trial, Verdict
 from secmix.auditing.evidence.interface import installed
 from secmix.auditing.report import Cell, CellResult, Conclusion, Report, covered
 from secmix.auditing.setup import ReadyParts
@@ -109,7 +109,7 @@ def _known_in_part(policy: Mapping[str, Any], cells: Sequence[Cell]) -> str:
         label(node.node, cell.names)
         for cell in cells
         for node in cell.nodes
-        if node.standing == "partly leaked" and node.worst >= decide.NEARLY
+        if _leaks_in_part(node) and node.worst >= decide.NEARLY
     }
     if not known:
         return ""
@@ -117,6 +117,10 @@ def _known_in_part(policy: Mapping[str, Any], cells: Sequence[Cell]) -> str:
         f" A part of the data of {len(known)} node{'s' * (len(known) > 1)} is known: max_revealed_nodes "
         "counts a node only where all of it is, max_normalised_leakage limits the parts."
     )
+
+
+def _leaks_in_part(node: NodeSummary) -> bool:
+    return node.standing == "partly leaked"
 
 
 def _far_off(cells: Sequence[Cell]) -> str:
@@ -149,6 +153,11 @@ def _sentence(verdict: Conclusion, cells: Sequence[Cell], question: str) -> str:
     if verdict == "inconclusive" and not count("inconclusive"):
         nothing = "nothing of these combinations of protocol and adversary: nothing is known to hold."
         return f"The {question} asks {nothing}"
+    if verdict == "inconclusive" and any(_leaks_in_part(node) for cell in cells for node in cell.nodes):
+        return (
+            f"Data leak in part: whether the {question} is violated could not be decided in {count('inconclusive')} of "
+            f"{total}. This is not a clearance."
+        )
     if verdict == "inconclusive":
         return (
             f"No violation was found in {total}, but for {count('inconclusive')} the evidence does not suffice: this "

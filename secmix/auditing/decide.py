@@ -283,7 +283,7 @@ def _standing_in_samples(findings: list[Finding], premises: Premises) -> tuple[S
 
 def _hidden(premises: Premises) -> str:
     """Say why more may be known of a collaboration than was measured or is proved; empty if nothing is."""
-    return "; ".join([*premises.unmet, *premises.unmeasured])
+    return "; ".join(dict.fromkeys([*premises.unmet, *premises.unmeasured]))
 
 
 def _summary(
@@ -368,7 +368,9 @@ def _with_node(line: NodeVerdict, summary: NodeSummary) -> list[Finding]:
         return line.findings
     doubtful = {id(f) for f in _findings_with(line.findings, lambda evidence: evidence.needs_premises)}
     return [
-        f.model_copy(update={"verdict": "inconclusive", "notes": [*f.notes, *line.unmet]}) if id(f) in doubtful else f
+        f.model_copy(update={"verdict": "inconclusive", "notes": [*dict.fromkeys([*f.notes, *line.unmet])]})
+        if id(f) in doubtful
+        else f
         for f in line.findings
     ]
 

@@ -241,8 +241,8 @@ def check_network_size(cell: Scenario) -> None:
     if need > cell.message_limit:
         error = NetworkError(
             f"[network] {n} nodes with about {edges:.3g} edges take {need:.3g} MiB before a message is sent, and "
-            f"memory_limit = {cell.memory_limit} leaves {cell.message_limit:.1f} for it; use fewer nodes, or raise "
-            "memory_limit"
+            f"of memory_limit = {cell.memory_limit} MiB {cell.message_limit:.0f} MiB are for that and messages; use "
+            "fewer nodes, or raise memory_limit"
         )
         error.key = ("network", "nodes")
         raise error

@@ -220,7 +220,9 @@ def _read(place: Path, most: int) -> bytes:
 
 def _header(place: Path) -> str:
     if not place.is_dir():
-        raise DataError(f"{place} is not a folder; give the folder that a Recorder wrote")
+        raise DataError(f"'{place}' is not a folder; give the folder that a Recorder wrote")
+    if not (place / "recording.json").exists():
+        raise DataError(f"there is no recording.json in '{place}'; give the folder that a Recorder wrote")
     content, form = _read(place / "recording.json", _HEADER_BYTES), None
     with suppress(ValueError, KeyError, TypeError, RecursionError):
         header = json.loads(content)

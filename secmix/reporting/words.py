@@ -199,6 +199,16 @@ def is_measured(cell: Cell) -> bool:
     return not cell.unmeasured or any(node.why not in cell.unmeasured for node in cell.nodes)
 
 
+def nothing_exact(report: Report, cell: Cell) -> str:
+    """Say why no combination of inputs is listed: none is known exactly, or the exact evidence does not say."""
+    if not is_measured(cell):
+        return "Not measured."
+    of_cell = findings_of(report, cell)
+    if any(each.evidence == "structure" and each.status == "unresolved" for each in of_cell):
+        return "Not known: the premises of the exact evidence do not hold."
+    return "No combination of inputs."
+
+
 def tally(cell: Cell) -> str:
     """Count the honest nodes that are revealed, or say that nothing was measured."""
     if not is_measured(cell):

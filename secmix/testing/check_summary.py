@@ -107,9 +107,8 @@ class ProtocolCheck:
             "the author of the protocol is honest, and may be mistaken": True,
             "a proof is of the networks and the sizes that were tried": self.proved,
             "without a proof, what happens in few calls or for few data may have been missed: audit it": self.unproved,
-            "without a proof nothing tells what follows from messages: of masks expanded from seeds nothing is tried": (
-                self.unproved and "leaks" not in self.cases
-            ),
+            "without a proof nothing tells what follows from messages: of masks expanded from seeds only reuse is "
+            "tried": self.unproved and "leaks" not in self.cases,
             "masks are only known to be larger than inputs of size 1: audit what they hide": self.coalitions,
             "what the messages tell an adversary was not judged: audit the protocol for that": not self.coalitions,
         }

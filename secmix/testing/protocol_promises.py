@@ -138,6 +138,43 @@ def linear(protocol, network, inputs, grid, modulus, seed):
         assert gap <= allowed, f"'{block.kind}' of round {block.round} is wrong by {gap:.3g} of {size:.3g}"
 
 
+def fresh_masks(protocol, network, inputs, adversary, seed):
+    """Use no mask in two averagings: messages of both would differ by their inputs alone."""
+    import copy
+
+    from secmix.transcript import Channel
+
+    rows = np.resize(inputs, (max(16, len(inputs)), *inputs.shape[1:]))  # so many that nothing is the same by chance
+    corrupt = adversary.corrupt_nodes(network)
+
+    def read(several, seed):
+        try:
+            user = copy.deepcopy(protocol)
+        except Exception:  # a lock, or an open file
+            user = copy.copy(protocol)
+        channel, rng, keys = Channel(), np.random.default_rng(seed), None
+        if getattr(user, "reuses_masks", False):
+            keys = user.draw_masks(len(rows), rows.shape[2], network, rng)
+        for channel.iteration, each in enumerate(several):
+            user.average(each.copy(), network, rng, masks=keys, channel=channel)
+        view = adversary.observe(channel.transcript, network)
+        by_honest = [
+            (origin._replace(iteration=0), row, origin.iteration)
+            for origin, row in zip(view.origins, view.rows, strict=True)
+            if origin.line != "held" and origin.sender >= 0 and origin.sender not in corrupt
+        ]
+        return [[(origin, row) for origin, row, t in by_honest if t == call] for call in range(len(several))]
+
+    calls = *read([rows, rows, 2 * rows + 1], seed), *read([rows], seed + 1)
+    if len({tuple(origin for origin, _ in call) for call in calls}) > 1:
+        return  # other calls send other messages
+    for (origin, sent), (_, again), (_, of_others), (_, redrawn) in zip(*calls, strict=True):
+        is_same = np.array_equal(sent, again) and not np.array_equal(sent, of_others)
+        by_mask = np.abs(sent * 1.0 - redrawn * 1.0).max(initial=0.0)  # much more than rounding
+        is_masked = by_mask > 1e-6 * np.abs(sent * 1.0).max(initial=0.0)
+        assert not (is_same and is_masked), f"{origin}, has the same mask in two averagings"
+
+
 def channel(protocol, network, parts, others, seed):
     """Let one node learn of another's data by messages, and by nothing else."""
     from secmix.testing import passed_outside
@@ -188,8 +225,8 @@ def result(protocol, network, parts, seed):
 
 AVERAGE, REVEALS, MASKS = Promise(average), Promise(reveals), Promise(masks)
 SAME_DRAWS, CHANNEL = Promise(same_draws, calls=3), Promise(channel, calls=3)
-LINEAR, LEAKS = Promise(linear, calls=2), Promise(leaks)
-WITHOUT_PROOF = (LINEAR, CHANNEL, LEAKS)
+LINEAR, LEAKS, FRESH_MASKS = Promise(linear, calls=2), Promise(leaks), Promise(fresh_masks, calls=4)
+WITHOUT_PROOF = (LINEAR, CHANNEL, LEAKS, FRESH_MASKS)
 """What follows from a proof, and is tried where there is none."""
 SUM = (AVERAGE, SAME_DRAWS, REVEALS, MASKS, *WITHOUT_PROOF, Promise(arrives, calls=2))
 """Of sum protocols."""

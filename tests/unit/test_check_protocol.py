@@ -375,7 +375,23 @@ def test_of_masks_that_seeds_expand_into_nothing_is_said_where_the_proof_ends():
     assert "a branch on a secret" in reason
     assert check.proved == 0
     assert not {"leaks", "linear"} & set(check.cases)
-    assert any("of masks expanded from seeds nothing is tried" in line for line in check.assumptions())
+    assert "fresh masks" in check.cases
+    assert any("of masks expanded from seeds only reuse is tried" in line for line in check.assumptions())
+
+
+@dataclass(frozen=True)
+class SeedsOfASession(SeedsBranch):
+    """Expands the same seeds in every averaging."""
+
+    reuses_masks = True
+
+
+@pytest.mark.build
+def test_masks_that_are_used_again_are_caught_where_nothing_is_proved():
+    """A newcomer's seeds had no iteration in them: the check said "not proved", and passed."""
+    with pytest.raises(AssertionError, match=r'fails "fresh masks"') as caught:
+        check_protocol(SeedsOfASession(), adversary=CuriousServer(), network=Network.complete(3), seed=0)
+    assert "to the server, round 0, has the same mask in two averagings" in str(caught.value)
 
 
 @pytest.mark.build

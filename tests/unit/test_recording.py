@@ -285,7 +285,7 @@ def test_all_faults_of_a_recording_are_listed_not_the_first_alone(tmp_path):
     (tmp_path / "000004.npz").write_bytes(b"junk")
     faults = faults_of_recording(tmp_path)
     assert [re.search(r"(line \d|damaged)", fault)[1] for fault in faults] == ["line 2", "line 2", "line 4", "damaged"]
-    assert faults_of_recording(tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'} is not a folder; give the folder "
+    assert faults_of_recording(tmp_path / "nowhere") == [f"'{tmp_path / 'nowhere'}' is not a folder; give the folder "
                                                          "that a Recorder wrote"]  # fmt: skip
 
 

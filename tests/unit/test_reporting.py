@@ -421,6 +421,17 @@ def test_sarif_files_a_node_under_the_evidence_that_decides(tmp_path: Path) -> N
     assert [each["ruleId"] for each in results] == ["secmix/counterexample"]
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [("determined", "No combination of inputs."), ("unresolved", "Not known: the premises of the exact evidence")],
+)
+def test_what_the_exact_evidence_does_not_say_is_not_called_nothing(status: str, said: str) -> None:
+    """Of masks used again the page said that nothing is known exactly, where the exact evidence had not been asked."""
+    cell = hostile_cell(PROTOCOLS[0], ADVERSARIES[0], "inconclusive", leaked=[])
+    found = [hostile_finding(2, "inconclusive", 0.0, evidence="structure", status=status)]
+    assert words.nothing_exact(hostile_report(cells=[cell], findings=found), cell).startswith(said)
+
+
 def test_sarif_without_a_source(tmp_path: Path) -> None:
     (path,) = write(hostile_report(source="scenario.toml"), tmp_path, ["sarif"])
     place = json.loads(path.read_text("utf-8"))["runs"][0]["results"][0]["locations"][0]

@@ -72,7 +72,7 @@ class Place:
     @property
     def code(self) -> str:
         """Return the text of the line."""
-        return linecache.getline(self.file, self.line).strip()[:100]
+        return text if len(text := linecache.getline(self.file, self.line).strip()) <= 100 else f"{text[:99]}…"
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}, line {self.line}: {self.code}"
