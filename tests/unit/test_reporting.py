@@ -432,6 +432,15 @@ def test_what_the_exact_evidence_does_not_say_is_not_called_nothing(status: str,
     assert words.nothing_exact(hostile_report(cells=[cell], findings=found), cell).startswith(said)
 
 
+def test_the_terminal_says_which_limits_were_asked_and_how_to_see_it_again() -> None:
+    report = hostile_report(reproduce="secmix audit mine.toml --seed 3")
+    text = " ".join(terminal(report, 200).split())
+    assert "Limits: max_normalised_leakage 0.1" in text
+    assert "Again: secmix audit mine.toml --seed 3" in text
+    holds = hostile_report(cells=[hostile_cell("p", "a", "holds")], verdict="holds")
+    assert "Again:" not in terminal(holds, 200)
+
+
 def test_sarif_without_a_source(tmp_path: Path) -> None:
     (path,) = write(hostile_report(source="scenario.toml"), tmp_path, ["sarif"])
     place = json.loads(path.read_text("utf-8"))["runs"][0]["results"][0]["locations"][0]

@@ -95,7 +95,7 @@ def test_terminal_without_utf8_prints_no_signs_it_cannot() -> None:
     raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="strict")
     found = robustness(why="2 of 5 push", points=[point(1, 0.5), point(2, None)], damages=DAMAGES[:1])
     cell = hostile_cell("p", "a", "holds", sentence="s", advice=[], nodes=[]).model_copy(update={"robustness": found})
-    print_report(hostile_report(cells=[cell], title="t", sentence="s"), Console(file=raw, width=100))
+    print_report(hostile_report(cells=[cell], title="t", sentence="s", reproduce="r"), Console(file=raw, width=100))
     raw.flush()
     assert isinstance(raw.buffer, io.BytesIO)
     assert b"with 2 of 5" in raw.buffer.getvalue()
