@@ -22,7 +22,7 @@ from secmix.auditing.observation.sum_observation import SumObservation, share_be
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness.linear_masks import LinearMasks
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
-from secmix.network import Network, listed
+from secmix.network import Network, listed, nodes_listed
 from secmix.protocols import PDMM
 from secmix.protocols.released import Released
 
@@ -295,10 +295,13 @@ def in_words(outcome: Clearance | Open | None, beside: str = "") -> str:
     assumed = "; ".join([*outcome.assumes, *[beside] * bool(beside)])
     if not isinstance(outcome, KnownSums):
         return f"{outcome.says}. Assumed: {assumed}."
-    alone = listed(node for each in outcome.sums if len(each) == 1 for node in each)
+    alone = sorted(node for each in outcome.sums if len(each) == 1 for node in each)
     sums = [listed(each) for each in sorted(map(sorted, outcome.sums)) if len(each) > 1]
     known = "; ".join(
-        [*[f"the vector of each of nodes {alone}"] * bool(alone), *(f"the sum over nodes {each}" for each in sums)]
+        [
+            *[f"the vector of {'each of ' * (len(alone) > 1)}{nodes_listed(alone)}"] * bool(alone),
+            *(f"the sum over nodes {each}" for each in sums),
+        ]
     )
     where = "; ".join(map(str, outcome.encoders))
     encoded = f" What is summed is an encoding of each node's own data ({where})." if where else ""

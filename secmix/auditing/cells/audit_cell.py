@@ -182,10 +182,11 @@ def _judged_cell(
         of_claim = [beside.claim.verdict]
     verdict = decide.of_cell([privacy.verdict, *of_robustness, *of_claim], finished=finished)
     sums = case.observation if isinstance(case.observation, SumObservation) else None
+    encryption = encryption_assumed(case) if any(node.verdict == "holds" for node in privacy.nodes) else ""
     covers = iterations_in_words(proof_of(case))
     content = Cell(
         **cell_fields(case.cell, case.setup, reproduce),
-        **check_fields(checks, beside.robustness, encryption_assumed(case)),
+        **check_fields(checks, beside.robustness, encryption),
         is_collaboration=sums is None,
         verdict=verdict,
         sentence=sentence(verdict, privacy.nodes, beside.robustness, covers, beside.claim, public=_public(case))

@@ -127,7 +127,7 @@ def _cell(report: Report, cell: Cell, k: int) -> list[str]:
     ]
     if not cell.is_collaboration:
         known = ", ".join(f"`{item.replace('`', '')}`" for item in map(_flat, cell.leaked))
-        parts.append(f"Known exactly: {known or words.nothing_exact(report, cell)}")
+        parts.append(f"Known exactly: {known or words.nothing_exact(report, cell).lower()}")
     if cell.claim:
         parts += _claim(cell, cell.claim)
     if cell.coalitions:
