@@ -22,7 +22,7 @@ from secmix.auditing.observation.sum_observation import SumObservation, share_be
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness.linear_masks import LinearMasks
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
-from secmix.network import Network, listed, nodes_listed
+from secmix.network import Network, listed, nodes_in_words
 from secmix.protocols import PDMM
 from secmix.protocols.released import Released
 
@@ -299,7 +299,7 @@ def in_words(outcome: Clearance | Open | None, beside: str = "") -> str:
     sums = [listed(each) for each in sorted(map(sorted, outcome.sums)) if len(each) > 1]
     known = "; ".join(
         [
-            *[f"the vector of {'each of ' * (len(alone) > 1)}{nodes_listed(alone)}"] * bool(alone),
+            *[f"the vector of {nodes_in_words(alone)}"] * bool(alone),
             *(f"the sum over nodes {each}" for each in sums),
         ]
     )
