@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from secmix.auditing.cell_parts import FAULTS, Effect, NodeSummary
+from secmix.auditing.cell_parts import ENCRYPTION_ASSUMES, FAULTS, Effect, NodeSummary
 from secmix.auditing.report import Cell, Report, covered
 from secmix.reporting import words
 from secmix.reporting.linked import link, plain
@@ -63,7 +63,8 @@ def _about(cells: Sequence[Cell], policy: Mapping[str, Any]) -> list[str]:
         sentences.append(f"Whether {whether} {_under(unclear)} could not be decided.")
     if exact := [cell for cell in clear if not _with_standing(cell, "bounded by noise")]:
         whom = "it" if sentences else who
-        where = f"{_under(exact)}{covered(exact)}"
+        closed = any(ENCRYPTION_ASSUMES in assumed for cell in exact for assumed in cell.assumptions)
+        where = f"{_under(exact)}{covered(exact)}{', if lines that should be encrypted are' * closed}"
         sentences.append(f"It is proved that {whom} learns nothing beyond the result itself {where}.")
     if noisy := [cell for cell in clear if _with_standing(cell, "bounded by noise")]:
         whom = "it" if sentences else who

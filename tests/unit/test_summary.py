@@ -10,6 +10,7 @@ import pytest
 from secmix.adversaries import CuriousServer, Eavesdropper, MaliciousServer, ModelServer
 from secmix.adversaries.interfaces import AdversaryTraits
 from secmix.auditing.cell_parts import (
+    ENCRYPTION_ASSUMES,
     Coalitions,
     NodeSummary,
     Robustness,
@@ -100,6 +101,14 @@ def test_who_learns_what_about_whom_how_sure_and_what_to_do() -> None:
         "each combination. Measures were tried. These closed the leak that was found: use new masks (under “Ring”). "
         "Audit again after a change; details are below."
     )
+
+
+def test_what_only_encryption_keeps_out_is_said_beside_it() -> None:
+    assumed = [f"The 5 lines in use are {ENCRYPTION_ASSUMES}."]
+    kept_out = cell("Ring", "Listener", "holds", CLEAR, corrupt=[], assumptions=assumed)
+    said = "learns nothing beyond the result itself under “Ring”, if lines that should be encrypted are."
+    assert said in " ".join(summary(report(kept_out)))
+    assert "encrypted" not in " ".join(summary(report(cell("Ring", "Listener", "holds", CLEAR, corrupt=[]))))
 
 
 def solved(*counts: tuple[int | None, int | None]) -> list[NodeSummary]:
