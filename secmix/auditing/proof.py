@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import pickle
 import sys
@@ -22,6 +23,7 @@ from secmix.auditing.observation.sum_observation import SumObservation, share_be
 from secmix.auditing.setup import CollaborationSetup, SumSetup
 from secmix.auditing.soundness.linear_masks import LinearMasks
 from secmix.kernel import Clearance, KnownSums, Open, Proof, clear, clear_unheard, prove
+from secmix.kernel.tracing.world import modules_of
 from secmix.network import Network, listed, nodes_in_words
 from secmix.protocols import PDMM
 from secmix.protocols.released import Released
@@ -29,6 +31,7 @@ from secmix.protocols.released import Released
 _KEY, _TRACED, NOISE = "proof", "what was traced", "noise"  # keys of what is known of a cell
 _CALLS = 3
 _MOST_CACHED = 3  # proofs: the cells of a report that share one follow one another
+_CACHED = type(functools.cache(len))  # which has no name
 _PROOFS: dict[tuple[tuple[type, ...], bytes], Proof] = {}
 _VISIBLE = 0.9  # of the variance: the kernel reckons with the largest number of the data, the runs with the usual one
 _TOO_WIDE = "a proof follows every number that is sent, and so many do not fit either"
@@ -158,9 +161,20 @@ def _proof(protocol: Any, network: Network, calls: list[Array], seed: int, itera
 def _made_in_room(protocol: Any, network: Network, calls: list[Array], seed: int, iterations: list[int]) -> Proof:
     """Prove; a trace takes much memory, and none of what messages of many runs took."""
     _return_freed_memory()
+    caches = [(cache, cache.cache_info().misses) for cache in _caches(protocol)]
     proof = prove(protocol, network, calls, seed=seed, iterations=iterations)
+    for cache, misses in caches:
+        if cache.cache_info().misses != misses:  # it may hold numbers of a trace, with which plain calls cannot go on
+            cache.cache_clear()
     _return_freed_memory()
     return proof
+
+
+def _caches(protocol: Any) -> list[Any]:
+    """List the functions with a cache in the modules of a protocol's code, and in their classes."""
+    spaces = [vars(sys.modules[name]) for name in modules_of(protocol) if not name.startswith("secmix.")]
+    classes = [vars(each) for space in spaces for each in space.values() if isinstance(each, type)]
+    return [each for space in (*spaces, *classes) for each in space.values() if isinstance(each, _CACHED)]
 
 
 def _return_freed_memory() -> None:
