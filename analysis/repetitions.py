@@ -26,9 +26,6 @@ from secmix.errors import SecmixError
 
 FOLDER = ".repetitions"
 
-_OF_PROCESSES = 120
-"""Repetitions after which processes are begun anew: what some leave behind slows down all that come later."""
-
 
 @dataclass(frozen=True)
 class Repetitions:
@@ -71,11 +68,10 @@ class Repetitions:
             return
         context = multiprocessing.get_context("spawn")
         begin = (sys.path, make)
-        for start in range(0, len(missing), _OF_PROCESSES):
-            with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin, initargs=begin) as pool:
-                running = {pool.submit(_one, i): i for i in missing[start : start + _OF_PROCESSES]}
-                for each in as_completed(running):
-                    yield running[each], each.result()
+        with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin, initargs=begin) as pool:
+            running = {pool.submit(_one, i): i for i in missing}
+            for each in as_completed(running):
+                yield running[each], each.result()
 
 
 def stream(place: Sequence[int], i: int) -> np.random.Generator:
