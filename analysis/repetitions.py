@@ -70,8 +70,11 @@ class Repetitions:
         begin = (sys.path, make)
         with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin, initargs=begin) as pool:
             running = {pool.submit(_one, i): i for i in missing}
-            for each in as_completed(running):
-                yield running[each], each.result()
+            try:
+                for each in as_completed(running):
+                    yield running[each], each.result()
+            finally:  # an error is told at once, and does not wait for all that are left
+                pool.shutdown(cancel_futures=True)
 
 
 def stream(place: Sequence[int], i: int) -> np.random.Generator:
