@@ -92,6 +92,7 @@ USES: dict[str, Callable[[Any], Any]] = {
     "a pickle": lambda coin: pickle.loads(pickle.dumps(coin)),
     "an array": lambda coin: np.asarray(coin),
     "a quotient that may fail": lambda coin: 12 // int(coin[0, 0]) if int(coin[0, 0]) else -1,
+    "a power": lambda coin: coin[0, 1].item() ** 2,
     "a power modulo a prime": lambda coin: pow(coin[0, 0].item(), 3, 7),
     "an inverse that there may not be": lambda coin: _inverse(coin[0, 0].item()),
     "an index beyond a list": lambda coin: _entry([7, 8, 9, 10], coin[0, 0]),
