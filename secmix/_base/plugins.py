@@ -213,7 +213,7 @@ def faults_of_settings(
     if parameters is not None:
         for key in settings:
             if key not in parameters:
-                yield _at(key, f"{shown(name)} has no setting {shown(key)}; {nearest(key, [*parameters, *own])}")
+                yield _at(key, f"{shown(name)} has no setting {shown(key)}; {nearest(key, {*parameters, *own})}")
         missing = [k for k, p in parameters.items() if p.default is p.empty and k not in settings]
         if missing:
             yield ScenarioError(f"{shown(name)} needs the setting(s) {', '.join(missing)}")

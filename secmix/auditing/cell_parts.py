@@ -59,9 +59,9 @@ UNMASKED = "sent unmasked"
 """Stands in the reason why a node is revealed, where a mask would hide what it sends."""
 
 BOUND_ASSUMES = "The theorems of the rule (see its documentation) apply to the code that runs."
-ENCRYPTION_ASSUMES = "encrypted as the protocol says: but for that, this adversary would read their messages"
-"""Behind how many lines are."""
 """The premise of a proved bound of errors."""
+ENCRYPTION_ASSUMES = "encrypted as the protocol says: but for that, this adversary would read their messages"
+"""Ends the premise of whoever is cleared because lines are encrypted; it begins with how many lines are."""
 
 
 class Robustness(Counted):

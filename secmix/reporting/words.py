@@ -199,6 +199,12 @@ def is_measured(cell: Cell) -> bool:
     return not cell.unmeasured or any(node.why not in cell.unmeasured for node in cell.nodes)
 
 
+def limits(report: Report) -> list[str]:
+    """List the limits of the policy as a scenario has them, in any encoding."""
+    values = {key: value if isinstance(value, str) else f"{value:g}" for key, value in report.policy.items()}
+    return [f"{key} {value}" for key, value in values.items()] or ["none given"]
+
+
 def nothing_exact(report: Report, cell: Cell) -> str:
     """Say why no combination of inputs is listed: none is known exactly, or the exact evidence does not say."""
     if not is_measured(cell):

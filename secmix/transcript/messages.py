@@ -255,10 +255,10 @@ class Lines:
     closed: frozenset[Pair] = frozenset()
 
 
-def lines_of(transcript: Transcript, view: View, observe: Callable[[Transcript], View] | None = None) -> Lines:
-    """List the lines of a transcript, and those of which ``view`` has messages.
+def lines_of(transcript: Transcript, view: View, observe: Callable[[Transcript], View]) -> Lines:
+    """List the lines of a transcript, those of which ``view`` has messages, and those that only encryption closes.
 
-    With ``observe``, which says what the adversary reads of a transcript, also those that only encryption closes to it.
+    ``observe`` says what the adversary reads of a transcript; of this one it is ``view``.
     """
     # Rounds repeat senders and receivers.
     blocks = {(b.sender.tobytes(), b.receiver.tobytes()): b for b in transcript if b.line != "held"}
@@ -270,7 +270,7 @@ def lines_of(transcript: Transcript, view: View, observe: Callable[[Transcript],
     # A content that several nodes sent is in the view once, under the first sender.
     read = _ends(view.origins) & used
     closed = frozenset[Pair]()
-    if observe is not None and any(block.line == "encrypted" for block in transcript):
+    if any(block.line == "encrypted" for block in transcript):
         plain = observe(Transcript([_in_the_clear(block) for block in transcript]))
         known = {origin._replace(line="plain") for origin in view.origins if origin.line != "held"}
         closed = _ends(origin for origin in plain.origins if origin not in known) & used

@@ -1,4 +1,4 @@
-"""What functions have in their caches after an audit is plain again: a trace puts its own numbers there."""
+"""After an audit the caches of functions hold plain numbers again: a trace puts its own there."""
 
 from __future__ import annotations
 

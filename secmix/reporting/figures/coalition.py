@@ -55,7 +55,8 @@ def coalition_figure(cell: Cell, coalitions: Coalitions, name: str) -> str:
         dots = [] if cell.n_nodes <= MANY else [node for node in where if node >= 0 and node not in marked]
         if dots:
             draw_dots(axes, [where[node] for node in dots], [COLOUR["paper"]] * len(dots))
-        for node, spot in ((each, where[each]) for each in where if each not in {*dots}):
+        for node in sorted({*where} - {*dots}):
+            spot = where[node]
             _draw(axes, node, spot, coalition, group, exposed.node if exposed else None, radius)
             if cell.names and node >= 0:
                 draw_name(axes, spot, cell.label(node), radius)

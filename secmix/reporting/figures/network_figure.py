@@ -36,7 +36,7 @@ def network_figure(cell: Cell, name: str) -> str:
                 axes.plot(*np.array(ends).reshape(-1, 2).T, zorder=1, **_line(kind, crowded))
         centre = np.mean(list(where.values()), axis=0) if where else np.zeros(2)
         corrupt_nodes = {node for node in where if _is_corrupt(cell, node, summaries.get(node))}
-        dots = [] if cell.n_nodes <= MANY else [node for node in where if node >= 0 and node not in _to_look_at(cell)]
+        dots = [] if cell.n_nodes <= MANY else sorted({*where} - {*_to_look_at(cell), -1})
         if dots:
             fills = [_fill(node, summaries.get(node), node in corrupt_nodes) for node in dots]
             draw_dots(axes, [where[node] for node in dots], fills)

@@ -81,8 +81,7 @@ def render(report: Report) -> str:
 
 
 def _policy(report: Report) -> str:
-    values = {key: value if isinstance(value, str) else f"{value:g}" for key, value in report.policy.items()}
-    return "; ".join(f"{escape(key)} {escape(value)}" for key, value in values.items()) or "none given"
+    return "; ".join(map(escape, words.limits(report)))
 
 
 def _matrix(report: Report) -> str:

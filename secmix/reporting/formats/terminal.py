@@ -55,7 +55,7 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
             console.print(Text(f"  and {len(advice) - 5} more in the report", style="dim"))
         console.print()
     if safe.verdict in FAULTS:
-        for line in (f"Limits: {_limits(safe)}", f"Again: {safe.reproduce}"):
+        for line in (f"Limits: {', '.join(words.limits(safe))}", f"Again: {safe.reproduce}"):
             console.print(Text(_line(line), style="dim"))
     if safe.verdict == "holds":
         proved = f"What holds is proved{covered(safe.cells)}, under assumptions that the report lists."
@@ -63,11 +63,6 @@ def print_report(report: Report, console: Console, files: Sequence[Path] = ()) -
     for file in files:
         # Never cropped, so that the path can be copied.
         console.print(Text(words.clean(str(file))), soft_wrap=True, highlight=False)
-
-
-def _limits(report: Report) -> str:
-    values = {key: value if isinstance(value, str) else f"{value:g}" for key, value in report.policy.items()}
-    return ", ".join(f"{key} {value}" for key, value in values.items()) or "none given"
 
 
 def _advice(report: Report) -> list[str]:
